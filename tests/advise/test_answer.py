@@ -147,9 +147,7 @@ def test_finished_runs_are_not_repeated_when_fabrics_and_samples_are_added(tmp_p
     assert asked(tmp_path, more, SLOW.replace("slow", "other"), FAST, third, JOB).carried_out == 0
 
 
-def test_morris_runs_repeat_what_an_unknown_of_another_fabric_does_not_change(
-    tmp_path: Path,
-) -> None:
+def test_morris_runs_repeat_what_an_unknown_of_another_fabric_leaves_alone(tmp_path: Path) -> None:
     result = asked(
         tmp_path, SETTINGS.replace("trajectories = 0", "trajectories = 2"), SLOW, FAST, JOB
     )
@@ -197,9 +195,7 @@ interconnect.profile = "ethernet-100-roce"
     )
 
 
-def test_a_scenario_of_several_jobs_is_a_job_whose_time_is_that_of_the_slowest(
-    tmp_path: Path,
-) -> None:
+def test_a_scenario_of_several_jobs_is_a_job_with_the_time_of_the_slowest(tmp_path: Path) -> None:
     (tmp_path / "jobs.toml").write_text(
         JOB + JOB.replace("stream", "other").replace("1MiB", "4MiB")
     )
@@ -218,9 +214,7 @@ def simulated(home: Path, job: str) -> list[dict[str, str]]:
     return [fidelities(runs.resolve(point)) for point in runs.points()]
 
 
-def test_samples_are_simulated_by_packets_whatever_the_fidelity_of_the_fabrics(
-    tmp_path: Path,
-) -> None:
+def test_samples_are_simulated_by_packets_whatever_the_fidelity_of_fabrics(tmp_path: Path) -> None:
     assert simulated(tmp_path, JOB) == [{"stream": "packet"}] * 8
 
 
@@ -258,9 +252,7 @@ GATHER = JOB.replace(
 )
 
 
-def test_fabrics_that_are_far_behind_by_messages_are_not_simulated_by_packets(
-    tmp_path: Path,
-) -> None:
+def test_fabrics_far_behind_by_messages_are_not_simulated_by_packets(tmp_path: Path) -> None:
     third = FAST.replace("fast", "faster").replace("100-roce", "200-roce")
     over_tcp = FAST.replace("fast", "tcp").replace("100-roce", "100-tcp")
     shaped = FAST.replace("fast", "shaped") + SHAPER

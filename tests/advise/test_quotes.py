@@ -68,7 +68,7 @@ def test_a_book_has_a_line_for_each_quote_with_date_and_source(tmp_path: Path) -
         ),
     ],
 )
-def test_a_line_that_is_no_quote_is_an_error_with_its_number(
+def test_what_is_no_quote_is_an_error_with_its_line(
     line: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(AdviseError) as error:

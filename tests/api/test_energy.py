@@ -69,9 +69,7 @@ def test_a_fabric_of_25_gbps_has_a_profile() -> None:
         ("prices", "exmple", "expected one of example"),
     ],
 )
-def test_a_misspelt_document_of_a_design_ends_the_run_at_its_start(
-    key: str, name: str, near: str
-) -> None:
+def test_a_misspelt_document_ends_the_run_at_its_start(key: str, name: str, near: str) -> None:
     with pytest.raises(etherweave.ScenarioError, match=f'design.{key}: no .* \\"{name}\\".*{near}'):
         etherweave.run(scenario(**{key: name}))
 

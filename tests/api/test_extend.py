@@ -376,9 +376,7 @@ class Sprayed(PortChoice):
 
 
 @pytest.mark.parametrize("routing", ["spray", "flowlet", "ecmp"])
-def test_a_choice_of_ports_by_a_class_gives_the_tables_of_the_routing_to_the_byte(
-    routing: str,
-) -> None:
+def test_ports_chosen_by_a_class_give_the_tables_of_the_routing_to_the_byte(routing: str) -> None:
     scenario = {**TREE, "routing": routing}
     prototype = etherweave.run(scenario, extend={"port_choice": Sprayed})
     assert bytes_of(prototype) == bytes_of(etherweave.run(scenario))
@@ -411,9 +409,7 @@ class First(LoadBalancing):
 """
 
 
-def test_a_class_is_named_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_line_names_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "balancers.py").write_text(FIRST)
     monkeypatch.chdir(tmp_path)
     file, name = SCENARIOS / "uet.toml", ("--extend", "balancers:First")
@@ -521,9 +517,7 @@ class Misdirected(Driver):
         ({"bytes": "8B"}, r"bytes: '8B'; expected a payload"),
     ],
 )
-def test_an_operation_that_cannot_be_is_named_at_its_line(
-    send: dict[str, Any], expected: str
-) -> None:
+def test_an_impossible_operation_is_named_at_its_line(send: dict[str, Any], expected: str) -> None:
     with pytest.raises(ValueError, match=expected) as raised:
         etherweave.run(driven(ranks=2), extend={"driver": partial(Misdirected, **send)})
     assert raised.traceback[-1].name == "on_event"

@@ -248,9 +248,7 @@ def test_a_link_that_flows_share_is_a_queue_of_processor_sharing() -> None:
     ("transport", "fidelity"),
     [("roce", "packet"), ("uet", "packet"), ("tcp", "packet"), ("roce", "flow")],
 )
-def test_a_flow_that_waits_starts_when_another_is_sent_or_has_arrived(
-    transport: str, fidelity: str
-) -> None:
+def test_a_waiting_flow_starts_as_another_is_sent_or_arrives(transport: str, fidelity: str) -> None:
     head = "id,source,destination,bytes,start_us,after\n"
     rows = "last,2,0,900,0.25,there\nsent,0,2,900,0.25,all\nthere,1,2,10,3,all\nall,0,1,9000,7,\n"
     keys = {"transport": {transport: {}}, "run": {"fidelity": fidelity}}
@@ -386,9 +384,7 @@ def test_a_list_in_parquet_is_that_of_its_rows_and_stands_in_the_result(tmp_path
         ({**LISTED, "after": [None, None, 9]}, "line 4: after 9; expected the id of a flow"),
     ],
 )
-def test_a_table_that_is_no_list_is_refused(
-    tmp_path: Path, columns: dict[str, Any], expected: str
-) -> None:
+def test_what_is_no_list_is_refused(tmp_path: Path, columns: dict[str, Any], expected: str) -> None:
     failed = command_line.run_here("run", of_parquet(tmp_path, columns))
     assert failed.returncode == 2
     assert expected in failed.stderr

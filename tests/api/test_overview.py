@@ -94,9 +94,7 @@ def test_goodput_of_several_launches_is_the_mean_over_them() -> None:
 
 
 @pytest.mark.parametrize(("messages", "complete"), [("", 0), (", messages = 4", 1)])
-def test_measured_streams_that_their_time_ends_are_not_complete(
-    messages: str, complete: int
-) -> None:
+def test_measured_streams_that_time_ends_are_not_complete(messages: str, complete: int) -> None:
     row = {"job": "a", "start_ns": 0.0, "end_ns": 3e6, "bytes": 10, "goodput_gbps": 1.0}
     incast = f"workload.incast = {{ sources = 1{messages} }}"
     jobs = f"[[job]]\nname = 'a'\nbackground = false\n{incast}"

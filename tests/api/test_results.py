@@ -62,9 +62,7 @@ def result(
     return Result({**simulated(), **made}, summary, resolved(seed), {"processor": "paper"})
 
 
-def test_a_result_on_disk_is_a_parquet_file_per_table_a_scenario_and_a_summary(
-    tmp_path: Path,
-) -> None:
+def test_a_result_on_disk_is_a_file_per_table_a_scenario_and_a_summary(tmp_path: Path) -> None:
     result().save(tmp_path / "new" / "here")
     names = sorted(path.name for path in (tmp_path / "new" / "here").iterdir())
     assert names == sorted(["a.parquet", "b.parquet", *CORE, "scenario.toml", "summary.json"])
@@ -130,9 +128,7 @@ def test_a_format_of_another_version_is_rejected(tmp_path: Path) -> None:
     ("finished", "is_partial"),
     [("complete", False), ("time_limit", False), ("interrupted", True), ("stuck", True)],
 )
-def test_a_run_that_ended_before_its_jobs_or_its_time_is_partial(
-    finished: Finished, is_partial: bool
-) -> None:
+def test_a_run_that_ended_too_early_is_partial(finished: Finished, is_partial: bool) -> None:
     assert result(finished=finished).is_partial == is_partial
 
 
@@ -165,9 +161,7 @@ def edit(home: Path, old: str, new: str) -> None:
         ('"machine": {', '"engine": {', "machine: null; expected an object"),
     ],
 )
-def test_a_summary_of_another_shape_is_rejected(
-    tmp_path: Path, old: str, new: str, message: str
-) -> None:
+def test_other_summaries_are_rejected(tmp_path: Path, old: str, new: str, message: str) -> None:
     result().save(tmp_path)
     edit(tmp_path, old, new)
     with pytest.raises(ResultError) as raised:
@@ -175,9 +169,7 @@ def test_a_summary_of_another_shape_is_rejected(
     assert str(raised.value).startswith(f"{tmp_path / 'summary.json'}: {message}")
 
 
-def test_a_column_that_is_missing_twice_there_or_of_another_type_is_rejected(
-    tmp_path: Path,
-) -> None:
+def test_a_column_missing_twice_there_or_of_another_type_is_rejected(tmp_path: Path) -> None:
     result().save(tmp_path)
     file = tmp_path / "iterations.parquet"
     table = simulated()["iterations"]
@@ -212,9 +204,7 @@ def test_a_table_that_changed_by_one_bit_is_rejected_or_the_same(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["summary.json", "scenario.toml", "flows.parquet"])
 @pytest.mark.parametrize("kind", ["missing", "directory", "fifo", "dangling", "zero", "empty"])
-def test_a_file_of_another_kind_is_rejected_in_one_sentence(
-    tmp_path: Path, name: str, kind: str
-) -> None:
+def test_other_files_are_rejected_in_one_sentence(tmp_path: Path, name: str, kind: str) -> None:
     result().save(tmp_path)
     file = tmp_path / name
     file.unlink()

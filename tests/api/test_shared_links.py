@@ -44,9 +44,7 @@ def test_global_pause_stops_a_priority_that_is_not_congested_and_pfc_does_not() 
     assert min(latencies[1:]) > 2 * latencies[0]
 
 
-def test_a_class_of_its_own_protects_a_job_and_strict_priority_more_than_half_of_the_weights() -> (
-    None
-):
+def test_its_own_class_protects_a_job_and_strict_priority_more_than_half_of_the_weights() -> None:
     scenario = tomllib.loads(QOS.read_text(encoding="utf-8"))
     strict = {**scenario, "ets": {"weights": [0, 100, 0, 0, 0, 0, 0, 0]}}
     alike = {**scenario, "job": [{**job, "priority": 0} for job in scenario["job"]]}

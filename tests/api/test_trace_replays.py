@@ -81,9 +81,7 @@ def test_the_time_is_that_of_the_trace_beside_longer_jobs(fabric: Path, tmp_path
     )
 
 
-def test_a_stuck_replay_names_the_ranks_that_wait_and_keeps_its_result(
-    fabric: Path, tmp_path: Path
-) -> None:
+def test_a_stuck_replay_names_its_waits_and_keeps_its_result(fabric: Path, tmp_path: Path) -> None:
     (trace := tmp_path / "t.goal").write_text(BOTH_SEND_FIRST)
     result, drawn = tmp_path / "result", tmp_path / "trace.json"
     done = run_here("replay", trace, "--on", fabric, "-o", result, "--trace", drawn)
@@ -100,9 +98,7 @@ def test_a_run_that_ends_before_the_trace_gives_no_time(fabric: Path, tmp_path: 
     assert done.stderr == ("fabric: run.end: a has not ended then; expected a later end, or none\n")
 
 
-def test_traces_of_chakra_are_replayed_by_their_folder_or_pattern(
-    fabric: Path, tmp_path: Path
-) -> None:
+def test_traces_of_chakra_are_replayed_by_folder_or_pattern(fabric: Path, tmp_path: Path) -> None:
     on = ("--on", fabric, "--set", "job.0.placement.hosts=[0,1,2,3]")
     folder = SCENARIOS / "chakra"
     span_ns = predicted(folder, *on)
@@ -125,9 +121,7 @@ def test_the_workload_of_a_job_keeps_its_other_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_job", [False, True])
-def test_settings_of_the_first_job_apply_to_the_trace(
-    has_job: bool, fabric: Path, tmp_path: Path
-) -> None:
+def test_settings_of_the_first_job_apply_to_it(has_job: bool, fabric: Path, tmp_path: Path) -> None:
     (trace := tmp_path / "t.goal").write_text(GOAL)
     if not has_job:
         fabric.write_text("topology.single_switch.hosts = 4\n")

@@ -69,9 +69,7 @@ def test_every_row_is_an_event_and_slices_of_a_thread_nest(tmp_path: Path) -> No
         assert all(end <= start + 1e-6 for end, start in zip(ends, starts[1:], strict=False))
 
 
-def test_slices_begin_and_end_at_whole_nanoseconds_and_arrows_at_a_slice_or_instant(
-    tmp_path: Path,
-) -> None:
+def test_slices_end_at_whole_nanoseconds_and_arrows_at_a_slice_or_instant(tmp_path: Path) -> None:
     """Perfetto rounds to them: of slices with fractions it finds that they overlap."""
     _, events = traced(tmp_path)
     timed = [event for event in events if event["ph"] in "Xsif"]

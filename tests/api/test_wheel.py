@@ -51,9 +51,7 @@ def test_a_run_leaves_its_result(environment: Path) -> None:
     assert list((environment / "result").glob("*.parquet"))
 
 
-def test_readme_shows_what_the_wheel_prints(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
+def test_readme_shows_real_output(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
     home = tmp_path_factory.mktemp("readme")
     subprocess.run([sys.executable, "-m", "venv", home], check=True)
     wheel = Path(os.environ["ETHERWEAVE_WHEEL"]).resolve()
@@ -96,9 +94,7 @@ def test_the_simulator_alone_requires_few_packages(environment: Path) -> None:
         ("study sandia-2020", "all"),
     ],
 )
-def test_a_verb_says_which_extra_brings_what_it_lacks(
-    environment: Path, words: str, extra: str
-) -> None:
+def test_a_verb_names_the_extra_that_it_lacks(environment: Path, words: str, extra: str) -> None:
     scenario = ROOT / "scenarios/first.toml"
     done = call(environment, "etherweave", *words.format(scenario=scenario).split())
     assert done.returncode == 2

@@ -118,9 +118,7 @@ def test_monitors_run_on_each_host_before_the_command_and_after_it(
         assert (at.interface, at.status) == ("lo", 0)
 
 
-def test_a_monitor_that_fails_or_dies_affects_no_job(
-    by_ssh: Callable[..., ClusterSite], tmp_path: Path
-) -> None:
+def test_a_lost_monitor_affects_no_job(by_ssh: Callable[..., ClusterSite], tmp_path: Path) -> None:
     site = by_ssh("127.0.0.1", "gone")
     directory = tmp_path / "job"
     dies = Monitor("dies", ("sh", "-c", "echo alas >&2; exit 3"))

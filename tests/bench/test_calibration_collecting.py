@@ -164,9 +164,7 @@ def silent(done: int, count: int, last: str) -> None:
     """Report nobody."""
 
 
-def test_an_interrupted_collection_continues_with_the_missing_launches(
-    pretend: Pretend, tmp_path: Path
-) -> None:
+def test_a_collection_goes_on_with_the_missing_launches(pretend: Pretend, tmp_path: Path) -> None:
     names = [workload.name for workload in few()]
     experiment = [launch.experiment for launch in shuffled(names, 3, seed=0)]
     first = pretend(Cluster(stop_after=4))
@@ -259,9 +257,7 @@ INFERRED = {
 
 
 @pytest.mark.usefixtures("short")
-def test_standard_output_is_json_and_has_the_keys_that_scripts_read(
-    pretend: Pretend, tmp_path: Path
-) -> None:
+def test_standard_output_is_json_with_the_keys_of_scripts(pretend: Pretend, tmp_path: Path) -> None:
     pretend(Cluster())
     code, out, errors = invoke(tmp_path, "--json")
     assert code == 0, errors
@@ -293,9 +289,7 @@ def test_standard_output_is_json_and_has_the_keys_that_scripts_read(
 
 
 @pytest.mark.usefixtures("short")
-def test_the_page_fits_80_columns_and_shows_names_as_they_are(
-    pretend: Pretend, tmp_path: Path
-) -> None:
+def test_the_page_has_80_columns_and_names_as_they_are(pretend: Pretend, tmp_path: Path) -> None:
     pretend(Cluster())
     code, out, errors = invoke(tmp_path, columns=80)
     assert code == 0, errors
@@ -307,9 +301,7 @@ def test_the_page_fits_80_columns_and_shows_names_as_they_are(
 
 
 @pytest.mark.usefixtures("short")
-def test_ctrl_c_ends_the_verb_with_130_and_keeps_complete_launches(
-    pretend: Pretend, tmp_path: Path
-) -> None:
+def test_ctrl_c_ends_with_130_and_keeps_complete_launches(pretend: Pretend, tmp_path: Path) -> None:
     pretend(Cluster(stop_after=2))
     code, out, errors = invoke(tmp_path)
     assert (code, out) == (130, "")

@@ -67,9 +67,7 @@ def instead_of(directory: Path, name: str, text: str) -> str:
 @pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.needs("namespaces", "hpcc", "mpirun")
-def test_hpcc_runs_by_mpi_on_four_namespaces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hpcc_runs_by_mpi_in_4_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = _HPCC.format(program=shutil.which("hpcc"))
     monkeypatch.setenv("PATH", instead_of(tmp_path, "hpcc", script))
     site = """
@@ -239,9 +237,7 @@ def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_pa
 @pytest.mark.slow
 @pytest.mark.needs("slurm")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
-def test_a_run_that_is_killed_leaves_no_job_to_its_successor(
-    slurm: None, tmp_path: Path, kind: str
-) -> None:
+def test_a_killed_run_leaves_no_job_to_the_next(slurm: None, tmp_path: Path, kind: str) -> None:
     campaign = Campaign(tmp_path, slurm_site(kind), launches=1)
     campaign.hang.touch()
     with campaign.running() as process:

@@ -76,9 +76,7 @@ def test_an_entry_without_adapter_says_why_and_the_others_how_to_obtain_it() -> 
         ("not a dynamic executable", None),
     ],
 )
-def test_the_mpi_library_follows_from_the_libraries_of_a_program(
-    libraries: str, expected: str | None
-) -> None:
+def test_the_libraries_of_a_program_name_its_mpi(libraries: str, expected: str | None) -> None:
     assert mpi_of(libraries) == expected
 
 

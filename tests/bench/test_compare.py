@@ -129,9 +129,7 @@ def test_a_baseline_is_kept_in_the_users_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"baselines": 3}', '{"format": 99}', "[" * 99_999])
-def test_a_file_that_holds_no_baselines_is_refused_and_left_alone(
-    tmp_path: Path, text: str
-) -> None:
+def test_a_file_without_baselines_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
     measured(tmp_path / "fast", 10.0)
     file = tmp_path / "thesis.tex"
     file.write_text(text)

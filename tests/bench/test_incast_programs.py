@@ -82,9 +82,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, outcome: str, **more: Any) -> Laun
     return jobs[0]
 
 
-def test_each_stream_has_a_client_with_the_scenario_s_message(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stream_has_a_client_with_the_scenario_s_message(monkeypatch: pytest.MonkeyPatch) -> None:
     job = commands(monkeypatch, "nothing", priority=3)
     assert job.hosts == ("n1", "n2", "n3") and job.ranks_per_node == 2
     words = " ".join(job.command.arguments)
@@ -105,9 +103,7 @@ def test_rdma_has_the_window_and_the_service_level(monkeypatch: pytest.MonkeyPat
     assert words.endswith("-t 128 -S 3 --tclass 106")
 
 
-def test_streams_that_sum_to_more_than_the_link_were_not_there_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_streams_beyond_the_link_were_not_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     done = LaunchOutcome(Ending.DONE, "", "", ("x",), 0, 1)
     monkeypatch.setattr(SiteLauncher, "launch", lambda self, job: done)
     monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
@@ -154,9 +150,7 @@ def test_wrong_code_points_are_refused() -> None:
         ({"message": "2MiB"}, r"incast\.message: 2MiB; iperf3 sends at most 1MiB"),
     ],
 )
-def test_an_incast_that_the_program_cannot_send_is_refused(
-    change: dict[str, Any], message: str
-) -> None:
+def test_an_incast_that_no_program_sends_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(MeasureError, match=message):
         measure_incast(scenario(**change), program=IncastProgram.IPERF3, site=site())
 
@@ -184,9 +178,7 @@ def test_other_workloads_and_a_single_host_are_refused() -> None:
         ),
     ],
 )
-def test_options_that_would_do_nothing_are_refused(
-    tmp_path: Path, words: list[str], message: str
-) -> None:
+def test_options_without_effect_are_refused(tmp_path: Path, words: list[str], message: str) -> None:
     file, place = tmp_path / "incast.toml", tmp_path / "site.toml"
     file.write_text(toml.document(scenario()))
     place.write_text(SITE)

@@ -107,9 +107,7 @@ def test_a_directory_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ),
     ],
 )
-def test_what_goes_wrong_is_in_the_outcome(
-    tmp_path: Path, command: BenchmarkCommand, reported: str
-) -> None:
+def test_failures_are_outcomes(tmp_path: Path, command: BenchmarkCommand, reported: str) -> None:
     failed = launch(tmp_path, command)
     assert failed.ending is Ending.FAILED
     assert reported in failed.errors
@@ -361,9 +359,7 @@ def test_words_survive_the_shell_behind_ssh(by_ssh: ClusterSite, tmp_path: Path)
     assert options == ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-p", "2222", "-T"]
 
 
-def test_server_and_client_stand_on_their_hosts_behind_ssh(
-    by_ssh: ClusterSite, tmp_path: Path
-) -> None:
+def test_server_and_client_run_on_their_hosts_by_ssh(by_ssh: ClusterSite, tmp_path: Path) -> None:
     directory = tmp_path / "job"
     directory.mkdir()
     command = BenchmarkCommand(Start.CLIENT_SERVER, python(ASK, "{port}"), python(SERVE, "{port}"))
@@ -375,9 +371,7 @@ def test_server_and_client_stand_on_their_hosts_behind_ssh(
     assert hosts[-1] == "127.0.0.2"
 
 
-def test_what_hangs_behind_ssh_ends_when_the_connection_does(
-    by_ssh: ClusterSite, tmp_path: Path
-) -> None:
+def test_what_hangs_by_ssh_ends_with_the_connection(by_ssh: ClusterSite, tmp_path: Path) -> None:
     directory, mark = tmp_path / "job", uuid4().hex
     directory.mkdir()
     # Without its mark, as on another host, only the closed connection ends it.

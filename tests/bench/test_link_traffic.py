@@ -67,9 +67,7 @@ def counting(count: int, traffic: dict[str, int]) -> Snapshot:
         ((9_000, 10_000, 10_000), [f"n{at} eth0, osu_latency" for at in (1, 2, 3)]),
     ],
 )
-def test_hosts_whose_bytes_went_elsewhere_are_named(
-    counts: Sequence[int], hosts: list[str]
-) -> None:
+def test_hosts_with_bytes_elsewhere_are_named(counts: Sequence[int], hosts: list[str]) -> None:
     assert [finding.where for finding in crossing(*counts)] == hosts
 
 

@@ -163,9 +163,7 @@ def test_ranks_that_outnumber_processors_yield(monkeypatch: pytest.MonkeyPatch) 
         (9, "n1 n2 n3", 3),
     ],
 )
-def test_ranks_are_placed_on_hosts_in_order_in_blocks(
-    ranks: int, hosts: str, per_node: int
-) -> None:
+def test_ranks_are_placed_on_hosts_in_ordered_blocks(ranks: int, hosts: str, per_node: int) -> None:
     placement = rank_placement.of_site(FOUR, None, None, ranks)
     assert (placement.hosts, placement.ranks_per_node) == (tuple(hosts.split()), per_node)
     assert placement.job(BenchmarkCommand(Start.MPI, ("x",)), Path(), 1).ranks == ranks
@@ -261,9 +259,7 @@ while [ $# -gt 0 ] && [ "$1" != -o ]; do shift; done
 """
 
 
-def test_the_compiler_is_that_of_the_modules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_compiler_is_of_the_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     # A login shell reads the profile of its home, where sites define `module`.
     (tmp_path / ".bash_profile").write_text(f'module() {{ PATH="{tmp_path}/$2:$PATH"; }}\n')

@@ -119,9 +119,7 @@ FIELDS = {
 """Keys of each phase that the trace has, by the document that ``etherweave.api.traces`` names."""
 
 
-def test_a_trace_has_every_call_and_both_ends_of_each_message(
-    recorded: Path, tmp_path: Path
-) -> None:
+def test_a_trace_has_every_call_and_both_ends_of_a_message(recorded: Path, tmp_path: Path) -> None:
     recording = _core.Recording.read(recorded)
     for name in ("a.json", "a.json.gz"):
         write_trace(recording, tmp_path / name)
@@ -212,9 +210,7 @@ def test_all_tests_of_the_hpc_challenge_are_recorded_and_replayed(tmp_path: Path
     assert goal(archive, tmp_path / "kept") == goal(tmp_path / "files", tmp_path)
 
 
-def test_an_archive_of_a_recording_becomes_the_same_operations(
-    recorded: Path, tmp_path: Path
-) -> None:
+def test_an_archive_of_a_recording_has_the_same_operations(recorded: Path, tmp_path: Path) -> None:
     from support.otf2_archives import of_recording
 
     archive = of_recording(recorded, tmp_path / "archive")
@@ -272,9 +268,7 @@ def test_the_overhead_of_pairs_has_an_interval_where_they_are_many() -> None:
     assert interval[:2] == pytest.approx((0.05, 0.14))
 
 
-def test_a_program_that_records_nothing_or_fails_is_an_error(
-    recorded: Path, tmp_path: Path
-) -> None:
+def test_programs_that_record_nothing_or_fail_are_errors(recorded: Path, tmp_path: Path) -> None:
     nothing = run_here("record", "-o", tmp_path / "a", "--", "true")
     assert (nothing.returncode, "nothing was recorded" in nothing.stderr) == (1, True)
     failing = run_here("record", "-o", tmp_path / "b", "--", "false")

@@ -111,9 +111,7 @@ def test_hosts_see_their_own_interface_and_each_others_names(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("options", [{}, {"congestion_control": "reno"}])
-def test_hosts_speak_the_congestion_control_of_their_site(
-    tmp_path: Path, options: dict[str, str]
-) -> None:
+def test_hosts_use_their_site_s_congestion_control(tmp_path: Path, options: dict[str, str]) -> None:
     look = ("cat", "/proc/sys/net/ipv4/tcp_congestion_control")
     done = launch(tmp_path, BenchmarkCommand(Start.ALONE, look), ("n2",), **options)
     assert done.text.strip() == "reno"

@@ -132,9 +132,7 @@ def test_options_are_passed_on_as_they_are_written(command: str) -> None:
         ("xhpl -x", "unknown option -x of xhpl; expected none"),
     ],
 )
-def test_an_option_that_is_not_known_is_refused_with_the_nearest(
-    command: str, message: str
-) -> None:
+def test_an_unknown_option_is_refused_with_the_nearest(command: str, message: str) -> None:
     program, *words = command.split()
     with pytest.raises(BenchmarkPlanError, match=message):
         planned(program, *words)

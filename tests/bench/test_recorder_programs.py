@@ -286,9 +286,7 @@ def test_functions_for_large_counts_are_recorded_like_the_others(tmp_path: Path)
         ),
     ],
 )
-def test_functions_of_mpi_4_that_are_not_recorded_are_said(
-    names: list[str], body: str, tmp_path: Path
-) -> None:
+def test_unrecorded_calls_of_mpi_4_are_said(names: list[str], body: str, tmp_path: Path) -> None:
     source = f"MPI_Request q[2] = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL}}; {body}"
     source += "MPI_Waitall(2, q, MPI_STATUSES_IGNORE);"
     _, done = record(tmp_path, source, library=MPICH)
@@ -305,9 +303,7 @@ def test_ranks_that_share_processors_are_a_warning(
     assert (warning in done.stderr) == is_said, done.stderr
 
 
-def test_ranks_that_wait_for_a_processor_are_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_busy_processors_are_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("etherweave.cli.record.usable_processors", lambda: RANKS)
     body = "for (double end = MPI_Wtime() + 0.5; MPI_Wtime() < end;) {}"
     before = os.sched_getaffinity(0)
@@ -393,9 +389,7 @@ def calls(files: Path) -> list[tuple[int, str]]:
 
 @pytest.mark.needs("gfortran")
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_program_in_fortran_is_recorded_like_its_twin_in_c(
-    library: Library, tmp_path: Path
-) -> None:
+def test_programs_in_fortran_are_recorded_as_those_in_c(library: Library, tmp_path: Path) -> None:
     files, done = record(tmp_path, TWIN, library=library)
     expected = operations(files), calls(files)
     for name, words in INTERFACES.items():
@@ -407,9 +401,7 @@ def test_a_program_in_fortran_is_recorded_like_its_twin_in_c(
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_messages_of_mpi_itself_for_files_are_not_recorded(
-    library: Library, tmp_path: Path
-) -> None:
+def test_messages_of_mpi_for_files_are_not_recorded(library: Library, tmp_path: Path) -> None:
     body = f"""
         MPI_File file;
         MPI_File_open(MPI_COMM_WORLD, "{tmp_path}/data", MPI_MODE_CREATE | MPI_MODE_RDWR,

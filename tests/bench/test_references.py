@@ -85,9 +85,7 @@ def test_an_unknown_word_is_refused_with_the_nearest_program() -> None:
     assert "fewer words find more" in command_line.invoke("reference", "fio", "osu_bw").stderr
 
 
-def test_an_unknown_fabric_is_refused_with_the_nearest_and_too_narrow_a_fabric_with_others() -> (
-    None
-):
+def test_an_unknown_fabric_is_refused_with_the_nearest_and_a_narrow_fabric_with_others() -> None:
     refused = partial(command_line.invoke, "reference", "netperf", code=2)
     assert "--fabric Rocce: no such fabric; nearest: RoCE, " in refused("--fabric", "Rocce").stderr
     assert "no such fabric; known: Aries, " in refused("--fabric", "zzz").stderr
@@ -124,9 +122,7 @@ def test_second_hand_figures_are_never_accepted() -> None:
         ({"value": 1e9, "bound": "eq", "conditions": "target quoted by the reporter"}, ""),
     ],
 )
-def test_a_result_is_judged_as_far_as_the_figure_goes(
-    changes: dict[str, object], verdict: str
-) -> None:
+def test_results_are_judged_as_far_as_figures_go(changes: dict[str, object], verdict: str) -> None:
     """A bound says nothing of what lies beyond it, and hearsay nothing at all."""
     (pair,) = compare(report("osu-micro-benchmarks/osu_bw-5.3.txt"), [figure(**changes)])
     assert verdict_of(pair) == verdict

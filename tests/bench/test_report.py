@@ -127,9 +127,7 @@ def limits(out: Path, metric: str, sweep: Sweep) -> dict[str, list[float]]:
     return {bound.name: bound.values.tolist() for bound in sweep.bounds(setting, sizes)}
 
 
-def test_times_are_held_against_the_link_and_the_smallest_message(
-    tmp_path: Path, three: Path
-) -> None:
+def test_times_are_held_against_link_and_smallest_message(tmp_path: Path, three: Path) -> None:
     """A frame of 1538 octets carries 1448: 12.3 us at 1 Gb/s, 1.25e8 B/s, its payload 11.6 us."""
     bounds = limits(copytree(three, tmp_path / "out"), "latency", TIME_SWEEP)
     (first, line), (name, values) = bounds.items()
@@ -302,9 +300,7 @@ def test_bandwidths_published_of_other_rates_are_no_reference() -> None:
     assert own - other == {"B/s"} and "s" in other
 
 
-def test_a_run_stores_the_switches_that_a_site_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_stores_the_site_s_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "site.toml"
     file.write_text('launcher.kind = "local"\n[hosts]\na.switch = "s1"\nb = {}\nc.switch = "s2"\n')
     cluster = cluster_of(read(file), hosts=["a", "b"])

@@ -34,9 +34,7 @@ def launcher(monkeypatch: pytest.MonkeyPatch) -> FakeLauncher:
     return fake
 
 
-def test_a_run_prints_medians_with_intervals_and_keeps_tables(
-    tmp_path: Path, launcher: FakeLauncher
-) -> None:
+def test_a_run_prints_medians_and_keeps_tables(tmp_path: Path, launcher: FakeLauncher) -> None:
     done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
     assert done.exit_code == 0, done.output
     row = next(line for line in done.stdout.splitlines() if " 4 B " in line)
@@ -72,9 +70,7 @@ def test_a_run_that_is_predicted_to_exceed_its_limits_starts_nothing(
     assert "--traffic-limit and --total-time-limit" in done.stderr
 
 
-def test_an_interrupted_run_ends_with_130_and_goes_on(
-    tmp_path: Path, launcher: FakeLauncher
-) -> None:
+def test_interrupted_runs_end_with_130_and_go_on(tmp_path: Path, launcher: FakeLauncher) -> None:
     launcher.answer = lambda number: latencies(10.0) if number < 3 else Ending.INTERRUPTED
     words = ("run", "osu_latency", "-o", tmp_path / "out", *FEW)
     stopped = etherweave(*words)
@@ -88,9 +84,7 @@ def test_an_interrupted_run_ends_with_130_and_goes_on(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_a_run_cleanly(
-    tmp_path: Path, launcher: FakeLauncher, number: signal.Signals
-) -> None:
+def test_signals_end_a_run(tmp_path: Path, launcher: FakeLauncher, number: signal.Signals) -> None:
     def deadly(launch: int) -> str:
         if launch == 2:
             os.kill(os.getpid(), number)
@@ -144,17 +138,13 @@ def test_mistakes_end_with_2(
     assert not (tmp_path / "out").exists()
 
 
-def test_another_campaign_does_not_enter_a_directory(
-    tmp_path: Path, launcher: FakeLauncher
-) -> None:
+def test_another_campaign_enters_no_directory(tmp_path: Path, launcher: FakeLauncher) -> None:
     assert etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW).exit_code == 0
     done = etherweave("run", "osu_bw", "-o", tmp_path / "out", *FEW)
     assert (done.exit_code, "holds another campaign" in done.stderr) == (2, True)
 
 
-def test_hosts_that_cannot_be_inspected_are_reported(
-    tmp_path: Path, launcher: FakeLauncher
-) -> None:
+def test_hosts_that_are_not_inspected_are_reported(tmp_path: Path, launcher: FakeLauncher) -> None:
     done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
     for host in ("a", "b"):
         assert f"{host}: could not be inspected: no route to host\n" in done.stderr
@@ -207,9 +197,7 @@ def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
     assert not [warning for warning in facts["warnings"] if "bytes crossed" in warning]
 
 
-def test_the_function_carries_out_the_campaign_of_the_verb(
-    tmp_path: Path, launcher: FakeLauncher
-) -> None:
+def test_a_function_carries_out_the_verb_s_campaign(tmp_path: Path, launcher: FakeLauncher) -> None:
     """A warm-up, and two launches that count."""
     names: list[str] = []
     observer = bench.SessionObserver(launched=lambda done, most, name: names.append(name))
@@ -229,9 +217,7 @@ def test_the_function_carries_out_the_campaign_of_the_verb(
     assert (verb.exit_code, len(launcher.jobs)) == (0, 3), "the same campaign: nothing is left"
 
 
-def test_the_function_starts_nothing_beyond_its_limits(
-    tmp_path: Path, launcher: FakeLauncher
-) -> None:
+def test_the_function_starts_nothing_beyond_limits(tmp_path: Path, launcher: FakeLauncher) -> None:
     limits = bench.CampaignLimits(total_s=1e9, traffic_bytes=1.0)
     with pytest.raises(bench.LimitError, match="within the limit of traffic") as caught:
         bench.run(["osu_latency"], tmp_path / "out", limits=limits)

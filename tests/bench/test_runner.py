@@ -209,9 +209,7 @@ def test_a_directory_holds_one_campaign(tmp_path: Path) -> None:
         Store.open(tmp_path / "mine")
 
 
-def test_a_run_killed_before_anything_was_kept_leaves_a_directory_that_will_do(
-    tmp_path: Path,
-) -> None:
+def test_a_run_killed_before_anything_was_kept_leaves_a_usable_directory(tmp_path: Path) -> None:
     """The campaign is written beside its place first."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out/.campaign.json.part").write_text("{")

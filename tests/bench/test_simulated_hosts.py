@@ -73,9 +73,7 @@ def test_hosts_are_drawn_and_counted_as_real_hosts_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["show", "openmetrics"])
-def test_a_result_without_samples_of_hosts_names_the_key_that_takes_them(
-    tmp_path: Path, verb: str
-) -> None:
+def test_a_result_without_samples_of_hosts_names_their_key(tmp_path: Path, verb: str) -> None:
     scenario = tomllib.loads(PING.format(transport="roce", hosts="[]"))
     del scenario["observe"]
     etherweave.run(scenario).save(tmp_path)

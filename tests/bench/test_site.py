@@ -74,9 +74,7 @@ def test_fabrics_are_the_switches_with_which_the_prototype_chose_them() -> None:
         ('modules = ["gnu8", "openmpi3"]', "modules = [1]", "site.toml:2: modules: [1]; expected"),
     ],
 )
-def test_mistakes_are_reported_with_line_key_and_what_is_expected(
-    old: str, new: str, reported: str
-) -> None:
+def test_mistakes_have_line_key_and_what_is_expected(old: str, new: str, reported: str) -> None:
     said = refused(old, new)
     assert reported in said
     assert "expected" in said or "is no name" in said
@@ -110,9 +108,7 @@ def test_every_stack_of_every_fabric_names_one_interface_or_nic(kind: str) -> No
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_every_launcher_is_made_and_prints_what_is_missing(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_launcher_prints_what_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     site = read(f'launcher = {{ kind = "{name}" }}\nhosts = {{ n1 = {{}} }}')
     monkeypatch.setenv("PATH", "")
     launcher = LAUNCHERS[name].make(site, None)

@@ -38,9 +38,7 @@ def job(
 
 @pytest.mark.needs("slurm")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
-def test_ranks_stand_on_hosts_in_the_order_of_the_job(
-    slurm: Path, kind: str, tmp_path: Path
-) -> None:
+def test_ranks_stand_on_hosts_in_the_order_of_a_job(slurm: Path, kind: str, tmp_path: Path) -> None:
     command = BenchmarkCommand(Start.MPI, WHO)
     outcome = launcher(site(kind)).launch(job(tmp_path / "job", command, ("n3", "n1")))
     assert outcome.ending is Ending.DONE, outcome.errors
@@ -63,9 +61,7 @@ def test_an_array_carries_out_jobs_of_its_own_each(slurm: Path, tmp_path: Path) 
 
 @pytest.mark.needs("slurm")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
-def test_a_job_is_ended_at_its_limit_and_its_processes_with_it(
-    slurm: Path, kind: str, tmp_path: Path
-) -> None:
+def test_a_job_ends_at_its_limit_with_its_processes(slurm: Path, kind: str, tmp_path: Path) -> None:
     command = BenchmarkCommand(Start.MPI, ("sleep", "97531"))
     outcome = launcher(site(kind)).launch(job(tmp_path / "job", command, ("n1", "n2"), 3.0))
     assert outcome.ending is Ending.TIMED_OUT, outcome.errors

@@ -83,9 +83,7 @@ MPI = pytest.mark.parametrize(
 
 
 @MPI
-def test_ranks_of_mpi_start_on_both_hosts(
-    shell: tuple[str, ...], tmp_path: Path, program: str
-) -> None:
+def test_ranks_start_on_both_hosts(shell: tuple[str, ...], tmp_path: Path, program: str) -> None:
     command = BenchmarkCommand(
         Start.MPI, ("sh", "-c", "echo $OMPI_COMM_WORLD_RANK$PMI_RANK $GREETING")
     )
@@ -95,9 +93,7 @@ def test_ranks_of_mpi_start_on_both_hosts(
 
 
 @MPI
-def test_ranks_that_hang_are_ended_on_their_hosts(
-    shell: tuple[str, ...], tmp_path: Path, program: str
-) -> None:
+def test_hanging_ranks_end_everywhere(shell: tuple[str, ...], tmp_path: Path, program: str) -> None:
     mark = uuid4().hex
     # Without the mark that they inherit, as on another host.
     hang = ("env", "-u", "ETHERWEAVE_LAUNCH", "sh", "-c", f"touch started; sleep 600; : {mark}")

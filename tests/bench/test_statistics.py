@@ -51,9 +51,7 @@ def noise(count: int, seed: int = 1, spread: float = 0.02) -> list[float]:
         (30, 10, 21, 0.957),
     ],
 )
-def test_the_median_lies_between_the_published_ranks(
-    count: int, low: int, high: int, covered: float
-) -> None:
+def test_the_median_has_published_ranks(count: int, low: int, high: int, covered: float) -> None:
     interval = quantiles.median_interval(counted(count))
     assert interval is not None
     assert interval[:2] == (low, high)

@@ -128,9 +128,7 @@ def test_a_sample_holds_all_families_of_a_host(host: Path) -> None:
     assert rows["interface"][0].values[:2] == (1000, 2000)
 
 
-def test_energy_of_a_meter_of_the_host_is_its_power_by_time(
-    host: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metered_energy_is_power_by_time(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """200 W for 2 s, then up to 300 W within 4 s: 400 and 1,000 J; other sensors are left out."""
     for number, name in enumerate(("power_meter", "nct6775")):
         home = host / f"sys/class/hwmon/hwmon{number}"

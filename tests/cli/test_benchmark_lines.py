@@ -57,9 +57,7 @@ def test_an_exchange_counts_the_four_messages_of_a_rank(tmp_path: Path) -> None:
     ("iterations", "note"),
     [(1, "1 iteration, as the benchmark has"), (20, "20 iterations; the benchmark has 1")],
 )
-def test_a_time_of_npb_says_of_how_many_iterations_it_is(
-    iterations: int, note: str, tmp_path: Path
-) -> None:
+def test_a_time_of_npb_names_its_iterations(iterations: int, note: str, tmp_path: Path) -> None:
     file = tmp_path / "scenario.toml"
     keys = f"benchmark = 'ep', class = 'S', ranks = 4, iterations = {iterations}"
     file.write_text(f"{TOPOLOGY}npb = {{ {keys} }}\n")
@@ -71,9 +69,7 @@ def test_a_time_of_npb_says_of_how_many_iterations_it_is(
 
 @pytest.mark.parametrize("iterations", [1, 2, 3])
 @pytest.mark.parametrize("workload", ["npb = { benchmark = 'is', class = 'S', ", "openfoam = { "])
-def test_few_iterations_take_the_sum_of_their_times(
-    workload: str, iterations: int, tmp_path: Path
-) -> None:
+def test_few_iterations_sum_their_times(workload: str, iterations: int, tmp_path: Path) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text(f"{TOPOLOGY}{workload}ranks = 4, iterations = {iterations} }}\n")
     figures = json.loads(command_line.run("run", file, "--json").stdout)

@@ -141,9 +141,7 @@ def test_a_part_of_a_study_lists_what_did_not_run(tmp_path: Path) -> None:
     assert "no experiment 'x.*'; known: p2p.*, incast.*" in wrong.stderr
 
 
-def test_a_file_that_is_no_text_and_a_directory_without_a_result_are_mistakes(
-    tmp_path: Path,
-) -> None:
+def test_a_file_without_text_and_a_directory_without_a_result_are_mistakes(tmp_path: Path) -> None:
     scenario = tmp_path / "latin.toml"
     scenario.write_bytes(b"name = '\xff'")
     assert here("run", scenario).stderr == f"{scenario}: byte 8: expected UTF-8 text\n"

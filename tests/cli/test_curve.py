@@ -178,9 +178,7 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     assert [row["load"] for row in rows] == [0.1, 1.0, 0.1, 1.0]
 
 
-def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_that_are_not_steady() -> (
-    None
-):
+def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_unless_steady() -> None:
     points = pl.DataFrame(
         {
             "routing": "minimal",

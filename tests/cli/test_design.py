@@ -300,9 +300,7 @@ def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
     assert ", priority " in lines[cycle + 1]
 
 
-def test_routings_that_decide_for_every_packet_are_proved_by_the_order_of_channels(
-    dragonfly: Path,
-) -> None:
+def test_routings_that_decide_by_packet_are_proved_by_order_of_channels(dragonfly: Path) -> None:
     names = ("ugal_local", "conditional", "conditional_tables")
     done = run(dragonfly, *(word for name in names for word in ("--routing", name)), "--json")
     assert done.returncode == 0, done.stderr
@@ -316,9 +314,7 @@ def test_routings_that_decide_for_every_packet_are_proved_by_the_order_of_channe
     assert (tables["is_free"], tables["per_packet"]["channels_per_port"]) == (True, 2)
 
 
-def test_a_routing_by_flow_may_deadlock_where_decisions_for_every_packet_cannot(
-    tmp_path: Path,
-) -> None:
+def test_a_routing_by_flow_may_deadlock_where_decisions_by_packet_cannot(tmp_path: Path) -> None:
     file = tmp_path / "ring.toml"
     file.write_text("topology.torus.dimensions = [{ size = 5 }]\n")
     done = run(file, "--routing", "shortest_path", "--routing", "dimension_adaptive")
@@ -342,9 +338,7 @@ def test_a_routing_by_flow_may_deadlock_where_decisions_for_every_packet_cannot(
         ("open_loop/dragonfly_1056", 1_056, 264),
     ],
 )
-def test_shipped_fabrics_have_the_size_of_their_source(
-    name: str, hosts: int, switches: int
-) -> None:
+def test_shipped_fabrics_have_the_size_of_the_source(name: str, hosts: int, switches: int) -> None:
     tables = etherweave.fabric(SCENARIOS / f"{name}.toml").tables
     assert (len(tables["hosts"]), len(tables["switches"])) == (hosts, switches)
 

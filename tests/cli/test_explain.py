@@ -101,9 +101,7 @@ def test_a_report_of_two_results_says_which_part_differs(scenario: Path, tmp_pat
         ((SCENARIOS / "dcqcn.toml",), "no rank took any time; expected a job with ranks"),
     ],
 )
-def test_what_cannot_be_explained_says_why(
-    arguments: tuple[str | Path, ...], expected: str
-) -> None:
+def test_what_is_not_explained_says_why(arguments: tuple[str | Path, ...], expected: str) -> None:
     done = command_line.run_here("explain", *arguments, code=2)
     assert expected in done.stderr
 
@@ -137,9 +135,7 @@ INCAST = {
 """Three hosts send to a fourth, at once."""
 
 
-def test_waits_in_the_network_are_named_by_ports_and_by_whose_packets_go_first(
-    tmp_path: Path,
-) -> None:
+def test_waits_in_the_network_are_named_by_ports_and_whose_packets_go_first(tmp_path: Path) -> None:
     result = etherweave.run(INCAST, {"observe.ranks": True, "observe.waits": True})
     (job,) = limits(result)
     waits = job.parts_ns.get("network", 0.0) + job.parts_ns.get("rendezvous", 0.0)
@@ -214,9 +210,7 @@ def taper(links: int) -> dict[str, Any]:
     }
 
 
-def test_the_cost_of_a_taper_is_named_by_uplinks_and_by_whose_packets_go_first(
-    tmp_path: Path,
-) -> None:
+def test_the_cost_of_a_taper_is_named_by_uplinks_and_whose_packets_go_first(tmp_path: Path) -> None:
     results = [etherweave.run(taper(links), {"name": f"x{links}"}) for links in (1, 3)]
     (slow,), (fast,) = map(limits, results)
     more = slow.kinds_ns["uplinks"] - fast.kinds_ns.get("uplinks", 0.0)

@@ -41,9 +41,7 @@ def test_a_missing_package_is_one_sentence_with_the_command(
     assert lacking(monkeypatch, package, *words.split()) == sentence
 
 
-def test_a_module_that_no_extra_brings_is_no_mistake_of_the_user(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_module_that_no_extra_brings_is_no_user_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "etherweave.api.fabrics", None)
     monkeypatch.delitem(sys.modules, "etherweave.cli.design", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"etherweave\.api\.fabrics"):

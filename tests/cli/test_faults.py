@@ -67,9 +67,7 @@ def _check(stderr: str, home: Path) -> str:
 
 
 @pytest.mark.usefixtures("faulty_run")
-def test_a_run_leaves_its_result_until_the_fault_in_its_output(
-    scenario: Path, tmp_path: Path
-) -> None:
+def test_a_run_leaves_a_result_until_a_fault_in_its_output(scenario: Path, tmp_path: Path) -> None:
     home = tmp_path / "result"
     done = invoke("run", scenario, "-o", home, code=FAULT)
     assert "seed: 7\nsimulated: " in _check(done.stderr, home)
@@ -78,9 +76,7 @@ def test_a_run_leaves_its_result_until_the_fault_in_its_output(
 
 
 @pytest.mark.usefixtures("faulty_run")
-def test_without_an_output_the_result_is_in_a_new_directory(
-    scenario: Path, temporary: Path
-) -> None:
+def test_without_output_the_result_is_in_a_new_directory(scenario: Path, temporary: Path) -> None:
     done = invoke("run", scenario, code=FAULT)
     (home,) = temporary.glob("etherweave-fault-*")
     _check(done.stderr, home)
@@ -144,9 +140,7 @@ def faulty_fabrics(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("faulty_fabrics")
-def test_a_curve_leaves_its_points_until_the_fault(
-    scenario: Path, tmp_path: Path, temporary: Path
-) -> None:
+def test_curves_leave_points_until_a_fault(scenario: Path, tmp_path: Path, temporary: Path) -> None:
     changes = ('open_loop.routings=["ecmp"]', "open_loop.loads=[0.1,0.2]")
     words = [word for change in changes for word in ("--set", change)]
     done = invoke("curve", scenario, *words, "-o", tmp_path / "points.csv", code=FAULT)

@@ -229,9 +229,7 @@ def test_a_damaged_question_is_reported_in_one_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["measured", "benchmarks"])
-def test_a_damaged_measurement_is_nothing_to_fit_to(
-    inputs: dict[str, Path], tmp_path: Path, kind: str
-) -> None:
+def test_a_damaged_measurement_is_unfit(inputs: dict[str, Path], tmp_path: Path, kind: str) -> None:
     scenario = tmp_path / "fabric.toml"
     scenario.write_text(toml.document({**FEW, "job": [JOB]}))
 
@@ -255,9 +253,7 @@ def test_a_damaged_calibration_is_reported_in_one_sentence(tmp_path: Path) -> No
     assert offences(home, tmp_path / "copy", lambda copy: ["report", copy]) == []
 
 
-def test_damaged_baselines_are_reported_in_one_sentence(
-    inputs: dict[str, Path], tmp_path: Path
-) -> None:
+def test_damaged_baselines_give_one_sentence(inputs: dict[str, Path], tmp_path: Path) -> None:
     home = tmp_path / "whole"
     home.mkdir()
     add(home / "baselines.json", "spring", Store.open(inputs["benchmarks"]))
@@ -280,9 +276,7 @@ ADDRESSES = tuple(
 
 
 @pytest.mark.needs("root")
-def test_a_damaged_lab_is_reported_in_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_lab_gives_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lab was brought up once, and its namespaces are gone."""
     inputs, copy = tmp_path / "whole", tmp_path / "copy"
     home = inputs / "lab" / "hostile"
@@ -320,9 +314,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("source", "verb"), TEXTS.values(), ids=TEXTS.keys())
-def test_a_damaged_text_is_reported_in_one_sentence(
-    tmp_path: Path, source: str | None, verb: list[str]
-) -> None:
+def test_damaged_text_is_one_sentence(tmp_path: Path, source: str | None, verb: list[str]) -> None:
     home = tmp_path / "whole"
     home.mkdir()
     text = (DATA / source).read_bytes() if source else b'launcher = "ssh"\nhosts = { a = {} }\n'

@@ -18,9 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("path", notebooks.paths(), ids=lambda path: path.stem)
-def test_a_notebook_shows_what_its_cells_print_and_draws_its_figures(
-    path: Path, tmp_path: Path
-) -> None:
+def test_a_notebook_shows_what_cells_print_and_draws_figures(path: Path, tmp_path: Path) -> None:
     carried_out = notebooks.execute(path, tmp_path)
     now = notebooks.bare(carried_out)
     if os.environ.get("ETHERWEAVE_BLESS"):

@@ -67,9 +67,7 @@ def used(rows: pl.DataFrame) -> npt.NDArray[np.float64]:
     return rows["utilisation"].to_numpy()
 
 
-def test_adversarial_traffic_by_minimal_paths_fills_the_links_to_the_next_group_and_no_other() -> (
-    None
-):
+def test_adversarial_traffic_by_minimal_paths_fills_the_links_to_the_next_group_alone() -> None:
     times = {"open_loop.warm_up": "20us", "open_loop.measured": "24us"}
     choice: dict[str, Any] = {"routing": "minimal", "pattern": "adversarial", "load": 0.5}
     seen = etherweave.observe(SMALL, times, **choice)
@@ -87,9 +85,7 @@ def test_adversarial_traffic_by_minimal_paths_fills_the_links_to_the_next_group_
     assert np.abs(used(both) - both["utilisation_right"].to_numpy()).max() < 0.02
 
 
-def test_a_change_of_pattern_is_recorded_for_as_long_after_it_as_before_it(
-    turn: etherweave.Observation,
-) -> None:
+def test_a_pattern_change_is_recorded_as_long_after_as_before(turn: etherweave.Observation) -> None:
     (point,) = turn.points.to_pylist()
     assert (point["warm_up_ns"], point["measured_ns"]) == (0, 2 * TURN_NS)
     assert turn.patterns.to_pylist() == [
@@ -163,9 +159,7 @@ def content(page: Path) -> dict[str, Any]:
     return parsed
 
 
-def test_the_page_holds_every_step_and_fetches_nothing(
-    turn: etherweave.Observation, tmp_path: Path
-) -> None:
+def test_the_page_holds_all_steps_itself(turn: etherweave.Observation, tmp_path: Path) -> None:
     page = write_animation(turn, tmp_path / "turn.html")
     text = page.read_text(encoding="utf-8")
     assert "http:" not in text
@@ -250,9 +244,7 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
         (["--animation", "a.svg"], "--animation a.svg: expected a file name that ends in .html"),
     ],
 )
-def test_mistakes_are_one_line_that_names_the_key(
-    small: Path, words: list[str], message: str
-) -> None:
+def test_mistakes_are_a_line_that_names_a_key(small: Path, words: list[str], message: str) -> None:
     done = run(small, *words)
     assert done.returncode == 2
     assert message in done.stderr

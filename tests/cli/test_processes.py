@@ -57,9 +57,7 @@ def traffic(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_a_curve_of_several_processes_is_that_of_one(
-    count: int, traffic: Path, tmp_path: Path
-) -> None:
+def test_a_curve_by_processes_is_that_of_one(count: int, traffic: Path, tmp_path: Path) -> None:
     one, several = (tmp_path / name for name in ("one.csv", "several.csv"))
     assert command_line.run("curve", traffic, "-o", one).returncode == 0
     done = launched(count, "curve", traffic, "-o", several)

@@ -40,9 +40,7 @@ def test_a_longer_run_prints_its_time_speed_and_rest_every_ten_seconds(
     assert printed == ("", "halo: 2.000 ms, 3.00 M packet-hops/s, 30 s left\n")
 
 
-def test_the_rest_of_a_run_that_only_its_jobs_end_is_not_printed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_no_rest_is_printed_of_a_run_that_its_jobs_end(capsys: pytest.CaptureFixture[str]) -> None:
     RunLines("halo")(facts(10.0))
     assert capsys.readouterr().err == "halo: 2.000 ms, 3.00 M packet-hops/s\n"
 
@@ -106,9 +104,7 @@ def estimate(
     )
 
 
-def test_what_a_large_run_needs_is_printed_before_it_starts(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_needs_of_a_large_run_are_printed_before_it(capsys: pytest.CaptureFixture[str]) -> None:
     print_start("halo", set(), estimate(3 << 29, 1_234_567, run_s=0.13))
     expected = (
         "halo: expected to take about 1.5 GiB of memory at most, 1,234,567 packet-hops, "

@@ -315,9 +315,7 @@ def test_a_controller_stands_by_while_beacons_of_a_master_arrive() -> None:
 @pytest.mark.parametrize(
     ("rival", "state"), [(LESS, ControllerState.MASTER), (MORE, ControllerState.LISTENING)]
 )
-def test_of_two_that_begin_together_the_greater_identity_goes_first(
-    rival: int, state: ControllerState
-) -> None:
+def test_of_two_at_once_the_greater_identity_is_first(rival: int, state: ControllerState) -> None:
     standing = roles.receive_beacon(
         roles.start(MINE, 0.0), Beacon(rival, ControllerState.LISTENING, 0), 1.0
     )

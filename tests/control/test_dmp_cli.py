@@ -60,9 +60,7 @@ def test_a_capture_without_a_frame_of_the_protocol_ends_with_1() -> None:
         (b"\xd4\xc3\xb2\xa1" + bytes(16) + struct.pack("<I", 1) + b"cut", "frame at octet 24"),
     ],
 )
-def test_what_is_no_capture_is_the_users_mistake(
-    content: bytes, result: str, tmp_path: Path
-) -> None:
+def test_what_is_no_capture_is_a_users_mistake(content: bytes, result: str, tmp_path: Path) -> None:
     file = tmp_path / "x.pcap"
     file.write_bytes(content)
     code, _, errors = dmp("decode", file)

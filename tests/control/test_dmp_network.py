@@ -231,9 +231,7 @@ def test_a_flood_ends_the_request_in_its_time(cable: Cable) -> None:
         ("", InterfaceError, "expected a name of 1 to 15 octets"),
     ],
 )
-def test_what_cannot_be_opened_is_an_error(
-    cable: Cable, name: str, error: type[Exception], result: str
-) -> None:
+def test_open_errors_are_said(cable: Cable, name: str, error: type[Exception], result: str) -> None:
     with pytest.raises(error, match=result):
         inside(cable.host, lambda: DmpInterface(name))
 
@@ -261,9 +259,7 @@ def test_a_nic_that_takes_no_address_while_it_is_up_is_set_down_for_it(
     assert tried == [1, 0]
 
 
-def test_a_nic_that_accepts_no_address_is_an_error(
-    cable: Cable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_nic_that_takes_no_address_fails(cable: Cable, monkeypatch: pytest.MonkeyPatch) -> None:
     obey = fcntl.ioctl
 
     def refusing(handle: socket.socket, number: int, request: bytes) -> bytes:
@@ -371,9 +367,7 @@ def test_the_daemon_asks_again_when_the_link_comes_back_at_another_port(cable: C
     ]
 
 
-def test_the_daemon_checks_now_and_then_and_keeps_the_address_without_an_answer(
-    cable: Cable,
-) -> None:
+def test_the_daemon_checks_now_and_then_and_keeps_the_address_unanswered(cable: Cable) -> None:
     kept = "keeps 02:01:00:00:00:07"
 
     def has_failed(log: list[str]) -> bool:
@@ -400,9 +394,7 @@ def test_the_daemon_waits_for_an_interface_that_is_not_there(cable: Cable) -> No
         assert eventually(lambda: log[-1] == "eth0: disappeared; waiting for it"), log
 
 
-def test_the_service_is_ready_with_its_address_and_ends_cleanly(
-    cable: Cable, tmp_path: Path
-) -> None:
+def test_the_service_is_ready_by_its_address_and_ends_cleanly(cable: Cable, tmp_path: Path) -> None:
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(path))
@@ -424,9 +416,7 @@ def test_the_service_is_ready_with_its_address_and_ends_cleanly(
     assert errors == "eth0: address 02:01:00:00:00:07 (was 00:16:3e:00:00:01)\n"
 
 
-def test_the_service_is_ready_without_a_switch_after_its_limit(
-    cable: Cable, tmp_path: Path
-) -> None:
+def test_the_service_is_ready_without_a_switch_after_a_limit(cable: Cable, tmp_path: Path) -> None:
     cable.down()
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:

@@ -217,9 +217,7 @@ def test_a_loop_does_not_confirm_an_address_of_local_administration() -> None:
 
 
 @pytest.mark.parametrize("order", [(HIERARCHICAL, OTHER), (OTHER, HIERARCHICAL)])
-def test_an_impostor_beside_the_switch_is_seen_by_a_host_that_has_its_address(
-    order: tuple[int, int],
-) -> None:
+def test_an_impostor_beside_the_switch_is_seen_by_an_addressed_host(order: tuple[int, int]) -> None:
     request, frame = started(address=HIERARCHICAL)
     step: RequestStep = None
     for _ in range(3):

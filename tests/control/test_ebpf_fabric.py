@@ -107,9 +107,7 @@ def test_every_host_of_a_plan_reaches_every_other_and_nobody_else(dragonfly: Fab
 
 
 @pytest.mark.parametrize("group", [0xFFFFFFFFFFFF, 0x01005E0000FB, 0x011B19000000])
-def test_a_frame_to_a_group_reaches_every_other_host_of_a_plan_once(
-    dragonfly: Fabric, group: int
-) -> None:
+def test_a_frame_to_a_group_reaches_every_other_host_once(dragonfly: Fabric, group: int) -> None:
     everybody = HostPlan("", "", 0, group, None, "")
     for source in dragonfly.hosts:
         assert sorted(dragonfly.host_at(source, everybody)) == sorted(

@@ -163,9 +163,7 @@ def goes_to(wires: Wires, sent: Ether) -> int:
     return port
 
 
-def test_the_frame_behind_a_pause_takes_the_alternative(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_a_frame_behind_a_pause_takes_the_alternative(loaded: KernelProgram, wires: Wires) -> None:
     with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE) as device:
         assert goes_to(wires, frame()) == 2
         wires.send(2, pause(65535))
@@ -177,9 +175,7 @@ def test_the_frame_behind_a_pause_takes_the_alternative(
         assert device.ports()[2]["pauses"] == 2
 
 
-def test_a_pause_ends_by_itself_when_its_quanta_are_over(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_a_pause_ends_by_itself_after_its_quanta(loaded: KernelProgram, wires: Wires) -> None:
     # 19,532 quanta at 100 Mb/s: 19,532 x 512 / 10^8 s = 100.0 ms.
     with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE, rate=10**8):
         start_s = time.monotonic()
@@ -203,18 +199,14 @@ def test_a_class_pauses_alone_where_the_plan_says_so(loaded: KernelProgram, wire
         assert device.ports()[2]["class_pauses"] == 3
 
 
-def test_any_class_pauses_a_port_where_the_plan_has_one_vector(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_any_class_pauses_a_port_of_one_vector(loaded: KernelProgram, wires: Wires) -> None:
     with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE):
         wires.send(2, class_pause(5, 65535))
         assert goes_to(wires, frame()) == 3
         assert goes_to(wires, tagged(1)) == 3
 
 
-def test_a_packet_whose_ports_all_pause_waits_for_its_default_port(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_with_all_ports_paused_the_default_is_taken(loaded: KernelProgram, wires: Wires) -> None:
     with switch(loaded, wires, to(2, 2, unless=2), to(3, 1, unless=3)):
         wires.send(2, pause(65535))
         assert goes_to(wires, frame()) == 3
@@ -298,9 +290,7 @@ def test_a_host_sends_only_as_itself_and_only_to_addresses_that_exist(
         assert wires.receive(2) is not None
 
 
-def test_broadcasts_leave_by_every_port_of_the_tree_but_their_own(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_broadcasts_leave_by_the_tree_s_other_ports(loaded: KernelProgram, wires: Wires) -> None:
     tree = tuple(Output(port) for port in (1, 2, 4))
     match = (Field("eth_dst", 0xFFFFFFFFFFFF),)
     rule = FlowRule(SERVICE_TABLE, 200, match, tree, (), Purpose.BROADCAST)
@@ -313,9 +303,7 @@ def test_broadcasts_leave_by_every_port_of_the_tree_but_their_own(
         assert [device.ports()[port]["sent_packets"] for port in (2, 4)] == [1, 1]
 
 
-def test_frames_that_stay_on_their_link_are_not_forwarded(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_frames_of_a_link_are_not_forwarded(loaded: KernelProgram, wires: Wires) -> None:
     with switch(loaded, wires, to(2, 1)) as device:
         wires.send(1, frame(target="01:80:c2:00:00:0e"))
         assert wires.silent()
@@ -352,9 +340,7 @@ def in_second(rule: FlowRule) -> FlowRule:
 TWO_CLASSES = (change(0, 4, 3), change(1, 3, 4))
 
 
-def test_a_rule_may_write_the_priority_of_lossless_packets(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_a_rule_writes_priorities_of_lossless_packets(loaded: KernelProgram, wires: Wires) -> None:
     with switch(loaded, wires, in_second(to(2, 1)), *TWO_CLASSES):
         for before, after in ((3, 4), (4, 4), (5, 5)):
             wires.send(1, tagged(before))
@@ -382,9 +368,7 @@ def test_the_kernel_queues_a_frame_in_the_priority_that_it_leaves_in(
             assert struct.unpack_from("=I", after.read_bytes(), 32) == (expected,)
 
 
-def test_a_pause_counts_in_the_priority_that_the_rule_writes(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_pauses_count_in_the_priority_that_is_written(loaded: KernelProgram, wires: Wires) -> None:
     default, alternative = DEFAULT_AND_ALTERNATIVE
     rules = (in_second(default), alternative, *TWO_CLASSES, BY_CLASS)
     with switch(loaded, wires, *rules):
@@ -394,9 +378,7 @@ def test_a_pause_counts_in_the_priority_that_the_rule_writes(
         assert (goes_to(wires, tagged(3)), goes_to(wires, tagged(5))) == (3, 2)
 
 
-def test_a_port_may_raise_the_priority_in_which_pauses_count(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_a_port_may_raise_the_priority_of_pauses(loaded: KernelProgram, wires: Wires) -> None:
     match = (Field("in_port", 1), Field("vlan_vid", TAGGED, TAGGED), Field("vlan_pcp", 3))
     actions, onward = (SetField("vlan_pcp", 4),), (GoTo(SERVICE_TABLE),)
     raised = FlowRule(INGRESS_ACL_TABLE, 210, match, actions, onward, Purpose.PRIORITY)
@@ -412,9 +394,7 @@ def test_a_port_may_raise_the_priority_in_which_pauses_count(
         assert goes_to(wires, tagged(3)) == 3
 
 
-def test_a_group_keeps_flows_on_one_port_and_spreads_them(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_groups_keep_flows_on_one_port_and_spread_them(loaded: KernelProgram, wires: Wires) -> None:
     rule = FlowRule(FORWARD_TABLE, 1, (), (ToGroup(1),))
     flows = [frame(source=f"02:00:00:00:01:{number:02x}") for number in range(32)]
     chosen = []

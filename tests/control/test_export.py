@@ -59,9 +59,7 @@ def test_reserves_headroom_and_pool_are_the_memory_of_the_device() -> None:
         ("400Gb/s", "eos", "tomahawk3"),
     ],
 )
-def test_the_device_is_one_with_ports_that_are_fast_enough(
-    rate: str, system: str, device: str
-) -> None:
+def test_the_device_is_one_with_fast_enough_ports(rate: str, system: str, device: str) -> None:
     scenario = {"topology": {"single_switch": {"hosts": 2, "rate": rate}}}
     assert policy(scenario, options=ExportOptions(system=system)).device == device
     named = policy(scenario, {"switch.profile": "sn5600"}, ExportOptions(system=system))

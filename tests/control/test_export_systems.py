@@ -198,9 +198,7 @@ def test_the_yaml_of_cumulus_has_the_commands_as_a_tree() -> None:
         ("eos", ""),
     ],
 )
-def test_a_cable_that_is_rounded_up_is_noted_where_the_files_depend_on_it(
-    system: str, note: str
-) -> None:
+def test_a_cable_rounded_up_is_noted_where_the_files_depend_on_it(system: str, note: str) -> None:
     notes = policy({"topology": PAIR}, options=ExportOptions(system=system)).notes
     assert [note for note in notes if note.startswith("cables: ")] == [note] * bool(note)
 

@@ -122,9 +122,7 @@ def test_bits_that_a_mask_leaves_out_are_zero_on_the_wire() -> None:
 
 
 @pytest.mark.parametrize("field", oxm.FIELDS.values(), ids=lambda field: field.name)
-def test_os_ken_knows_every_field_by_the_same_number_and_length(
-    field: oxm.Field, osken: Any
-) -> None:
+def test_os_ken_knows_every_field_by_number_and_length(field: oxm.Field, osken: Any) -> None:
     name, value, mask, _ = osken.ofproto.oxm_parse(oxm.encode(Is(field.name, 1)), 0)
     # os-ken hands over the number of the field and what stands behind the header.
     assert osken.ofproto.oxm_to_user(name, value, mask)[0] == field.name

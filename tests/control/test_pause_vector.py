@@ -63,9 +63,7 @@ def written(rules: list[FlowRule]) -> list[tuple[tuple[int, ...], int]]:
     return list(zip(tests, vectors, strict=True))
 
 
-def test_a_cleared_vector_is_that_of_the_plan_and_nothing_changes_by_itself(
-    timers: PauseTimers,
-) -> None:
+def test_a_cleared_vector_is_the_plan_s_and_nothing_changes_by_itself(timers: PauseTimers) -> None:
     vectors = PauseVectors(PER_CLASS)
     assert vectors.cleared() == list(PER_CLASS.rules)
     assert vectors.changed(timers, 0) == []
@@ -80,9 +78,7 @@ def test_a_pause_changes_one_rule_and_its_end_the_same(timers: PauseTimers) -> N
     assert written(vectors.changed(timers, 100 + 5120)) == [((), 0)]
 
 
-def test_a_class_changes_its_own_rule_and_class_0_that_of_packets_without_a_tag(
-    timers: PauseTimers,
-) -> None:
+def test_a_class_changes_its_rule_and_class_0_that_of_untagged_packets(timers: PauseTimers) -> None:
     vectors = PauseVectors(PER_CLASS)
     timers.receive(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
     assert written(vectors.changed(timers, 0)) == [((0x1000, 5), 0b01)]

@@ -155,9 +155,7 @@ def dragonfly(tmp_path: Path) -> Path:
         (("--port", "3=lo", "--set", "control.rules=minimal"), "no rule writes a pause vector"),
     ],
 )
-def test_mistakes_of_the_agents_user_are_errors(
-    dragonfly: Path, words: tuple[str, ...], said: str
-) -> None:
+def test_mistakes_of_users_are_errors(dragonfly: Path, words: tuple[str, ...], said: str) -> None:
     code, result = agent(dragonfly, *words)
     assert code == 2
     assert said in result

@@ -94,9 +94,7 @@ def test_requests_reach_the_controller_only(addresses: str) -> None:
 
 @pytest.mark.needs("ovs")
 @pytest.mark.parametrize("addresses", ["dmp", "rewrite"])
-def test_the_controller_answers_through_the_port_of_the_request(
-    tmp_path: Path, addresses: str
-) -> None:
+def test_the_controller_answers_by_the_port_of_the_request(tmp_path: Path, addresses: str) -> None:
     made = planned(addresses=addresses).plan
     wiring = bridges.bridge_names(made)
     asking, target = made.hosts[0], made.hosts[7]

@@ -77,9 +77,7 @@ def start() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_controller_ends_cleanly_on_a_signal(
-    file: Path, start: Any, number: signal.Signals
-) -> None:
+def test_a_signal_ends_controllers_cleanly(file: Path, start: Any, number: signal.Signals) -> None:
     server = start(str(file))
     with FakeSwitch(server.port, 1) as switch:
         server.event("installed")
@@ -104,9 +102,7 @@ def test_metrics_are_text_that_prometheus_reads(file: Path, start: Any) -> None:
     assert values["etherweave_master"] == "1.0"
 
 
-def test_a_dry_run_prints_every_rule_that_is_missing_and_changes_nothing(
-    file: Path, start: Any
-) -> None:
+def test_a_dry_run_prints_every_missing_rule_and_changes_nothing(file: Path, start: Any) -> None:
     server = start(str(file), "--dry-run", "--probe", "0.1s")
     with FakeSwitch(server.port, 1) as switch:
         said, _ = server.process.communicate(timeout=PATIENCE_S)
@@ -140,9 +136,7 @@ def test_a_dry_run_lists_switches_that_do_not_connect(file: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_would_do(
-    file: Path, arguments: list[str], mistake: str
-) -> None:
+def test_a_mistake_is_a_line_with_a_remedy(file: Path, arguments: list[str], mistake: str) -> None:
     done = ended("serve", str(file), *arguments)
     assert done.exit_code == 2
     assert mistake in done.stderr
@@ -214,9 +208,7 @@ def client(identities: Path, name: str) -> ssl.SSLContext:
     return context
 
 
-def test_a_switch_with_a_certificate_is_programmed_under_tls(
-    file: Path, start: Any, identities: Path
-) -> None:
+def test_a_certified_switch_is_programmed_by_tls(file: Path, start: Any, identities: Path) -> None:
     server = start(str(file), *tls(identities))
     assert server.listening["tls"]
     with FakeSwitch(server.port, 1, tls=client(identities, "switch")) as switch:

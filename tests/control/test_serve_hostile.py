@@ -136,9 +136,7 @@ def test_an_identity_that_is_not_planned_is_refused(running: Running) -> None:
     assert refusal["reason"] == "datapath id 0x4d is not in the plan; expected one of 1 to 2"
 
 
-def test_a_second_switch_of_the_same_identity_is_refused_while_the_first_lives(
-    running: Running,
-) -> None:
+def test_a_second_switch_of_one_identity_is_refused_while_the_first_lives(running: Running) -> None:
     with FakeSwitch(running.controller.port, 1) as first:
         eventually(lambda: running.has_installed(["s1"]), running.log)
         with FakeSwitch(running.controller.port, 1) as second:
@@ -148,9 +146,7 @@ def test_a_second_switch_of_the_same_identity_is_refused_while_the_first_lives(
     assert refusal["reason"].startswith("s1 is connected already, from 127.0.0.1:")
 
 
-def test_a_switch_that_dies_while_it_is_programmed_is_programmed_when_it_comes_back(
-    running: Running,
-) -> None:
+def test_a_switch_that_dies_while_it_is_programmed_is_programmed_later(running: Running) -> None:
     def die(switch: FakeSwitch, kind: MessageType, _: int, __: bytes) -> bool:
         is_dead = switch.added >= RULES // 2
         if is_dead:
@@ -170,9 +166,7 @@ def test_a_switch_that_dies_while_it_is_programmed_is_programmed_when_it_comes_b
     "silent_about",
     [MessageType.ROLE_REQUEST, MessageType.MULTIPART_REQUEST, MessageType.EXPERIMENTER],
 )
-def test_a_switch_that_does_not_answer_holds_up_nobody_else(
-    running: Running, silent_about: MessageType
-) -> None:
+def test_a_silent_switch_holds_up_nobody_else(running: Running, silent_about: MessageType) -> None:
     def ignore(switch: FakeSwitch, kind: MessageType, _: int, body: bytes) -> bool:
         is_ports = kind is MessageType.MULTIPART_REQUEST and body[:2] == b"\x00\x0d"
         return kind is silent_about and not is_ports
@@ -225,9 +219,7 @@ def test_a_switch_that_reports_nonsense_is_not_programmed_anything(running: Runn
         serves_the_others(running)
 
 
-def test_a_report_without_end_is_given_up(
-    running: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_report_is_given_up(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(install, "_OCTETS_MAX", 1 << 20)
 
     def endless(switch: FakeSwitch, kind: MessageType, xid: int, body: bytes) -> bool:

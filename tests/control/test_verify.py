@@ -76,9 +76,7 @@ def wrong(report: VerifyReport) -> set[FrameKind]:
         ({"dragonfly_plus": {"p": 2, "leaves": 2, "spines": 2, "h": 1, "groups": 3}}, ()),
     ],
 )
-def test_a_plan_does_on_open_vswitch_what_the_design_says(
-    topology: object, failed: tuple[str, ...]
-) -> None:
+def test_a_plan_on_open_vswitch_is_the_design(topology: object, failed: tuple[str, ...]) -> None:
     made = planned(topology, *failed)
     report = verify(made, ALL)
     assert (report.findings, report.differences) == ((), {})
@@ -96,9 +94,7 @@ def test_a_plan_does_on_open_vswitch_what_the_design_says(
         ({"flattened_butterfly": {"hosts_per_switch": 2, "sizes": [3, 3]}}, "port"),
     ],
 )
-def test_conditional_rules_go_round_paused_ports_as_the_design_says(
-    topology: object, pauses: str
-) -> None:
+def test_conditional_rules_go_round_paused_ports_as_designed(topology: object, pauses: str) -> None:
     made = planned(topology, rules="conditional", pauses=pauses)
     report = verify(made, ALL)
     assert (report.findings, report.differences) == ((), {})
@@ -390,9 +386,7 @@ def test_the_verb_prints_counts_and_ends_with_zero(scenario: Path) -> None:
 
 
 @pytest.mark.needs("ovs")
-def test_the_verb_names_what_is_wrong_and_ends_with_one(
-    scenario: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_findings_are_named_and_end_with_1(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = planned(SMALL)
     wrong_port = only(Purpose.FORWARD, lambda rule: next_port(rule) if not rule.match else rule)
     bad = with_rules(made, "group0.switch0", wrong_port)
@@ -420,9 +414,7 @@ def test_a_number_of_pairs_that_is_none_is_the_user_s_mistake(scenario: Path, pa
     )
 
 
-def test_a_machine_without_open_vswitch_is_an_error(
-    scenario: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lacking_open_vswitch_is_an_error(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verb, "missing", lambda: ["ovs-vswitchd", "ovs-ofctl"])
     done = command_line.invoke("control", "verify", scenario, code=2)
     assert "not found: ovs-vswitchd, ovs-ofctl; expected Open vSwitch" in done.stderr

@@ -48,9 +48,7 @@ def between_switches(fabric: PrintedFabric, arrived: Arrived) -> list[tuple[bool
 
 
 @pytest.mark.parametrize("priority", PRIORITIES)
-def test_frames_rise_through_two_priorities_of_a_dragonfly_whatever_is_paused(
-    priority: int,
-) -> None:
+def test_frames_rise_in_two_priorities_of_a_dragonfly_whatever_is_paused(priority: int) -> None:
     # Global and local links in the first priority, then in the second.
     order = [(False, 3), (True, 3), (False, 5), (True, 5)]
     seen = set()

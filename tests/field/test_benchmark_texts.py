@@ -162,9 +162,7 @@ AVERAGE = (
         ),
     ],
 )
-def test_osu_tests_are_known_by_their_titles(
-    title: str, table: str, program: str, metric: str
-) -> None:
+def test_osu_tests_are_known_by_titles(title: str, table: str, program: str, metric: str) -> None:
     late = f"# OSU {title}\n{table.replace(chr(10), f'{chr(10)}# Datatype: MPI_CHAR.{chr(10)}', 1)}"
     for text in (f"# OSU {title}\n# Datatype: MPI_CHAR.\n{table}", late):
         (report,) = parse(text).reports

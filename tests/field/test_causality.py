@@ -46,9 +46,7 @@ def test_where_rates_do_not_rise_cutting_through_is_faster(rates: tuple[int, ...
 
 @pytest.mark.parametrize("routing", ["spray", "ecmp", "flowlet", "adaptive_up", "shortest_path"])
 @pytest.mark.parametrize("rates", RATES)
-def test_packets_of_slow_hosts_cross_the_four_links_of_their_path(
-    rates: tuple[str, str], routing: str
-) -> None:
+def test_packets_of_slow_hosts_cross_all_four_links(rates: tuple[str, str], routing: str) -> None:
     """Host, leaf, core, leaf, host; what the run leaves in flight, fewer."""
     tree = {"host_rate": rates[0], "uplink_rate": rates[1]}
     changes = {f"topology.fat_tree.{key}": value for key, value in tree.items()}

@@ -62,9 +62,7 @@ def of(rule: str, *names: str | Path) -> list[tuple[str, str, set[str]]]:
 
 
 @pytest.mark.parametrize(("state", "text"), [("missing", WITHOUT_ECN), ("false", ECN_OFF)])
-def test_ecn_of_sonic_that_is_not_enabled_marks_nothing(
-    state: str, text: str, tmp_path: Path
-) -> None:
+def test_disabled_ecn_of_sonic_marks_nothing(state: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "config_db.json").write_text(text)
     ((result, expected, places),) = of("unmarked", tmp_path / "config_db.json")
     assert f"wred_green_enable is {state}: nothing is marked" in result
@@ -134,9 +132,7 @@ def test_hosts_without_trust_are_found_beside_the_scenario(tmp_path: Path) -> No
         ),
     ],
 )
-def test_an_option_that_a_tool_lacks_is_named_with_the_right_one(
-    name: str, text: str, expected: str
-) -> None:
+def test_an_option_that_a_tool_lacks_is_corrected(name: str, text: str, expected: str) -> None:
     assert [row[:2] for row in of("readable", f"{HOSTS}/{name}")] == [(text, expected)]
 
 
@@ -190,9 +186,7 @@ ONYX = "".join(
         (ONYX + "no dcb priority-flow-control priority 3 enable\n", "pfc", "switch.txt"),
     ],
 )
-def test_what_onyx_takes_back_is_not_there(
-    text: str, rule: str, place: str, tmp_path: Path
-) -> None:
+def test_what_onyx_takes_back_is_gone(text: str, rule: str, place: str, tmp_path: Path) -> None:
     (tmp_path / "switch.txt").write_text(text)
     results = of(rule, str(tmp_path / "switch.txt"))
     assert any(home.endswith(place) for _, _, places in results for home in places)
@@ -255,9 +249,7 @@ def test_a_named_file_that_is_not_read_ends_with_2_beside_one_that_is() -> None:
         ("nothing.yaml", "- set:\n"),
     ],
 )
-def test_a_file_of_which_nothing_is_understood_never_passes(
-    name: str, text: str, tmp_path: Path
-) -> None:
+def test_a_file_that_is_not_understood_never_passes(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     done = command_line.invoke("control", "lint", tmp_path / name)
     assert done.exit_code != 0 and "no findings" not in done.stdout
@@ -289,9 +281,7 @@ H3C = "sysname leaf1\ninterface HundredGigE1/0/1\n priority-flow-control no-drop
         ("frr version 8.4\nfrr defaults datacenter\n", "FRR"),
     ],
 )
-def test_a_configuration_of_a_system_that_is_not_read_is_named(
-    text: str, system: str, tmp_path: Path
-) -> None:
+def test_a_configuration_of_another_system_is_named(text: str, system: str, tmp_path: Path) -> None:
     file = tmp_path / "leaf1.cfg"
     file.write_text(f"hostname leaf1\n{text}")
     done = command_line.invoke("control", "lint", file, code=2)

@@ -26,9 +26,7 @@ RING = ", ".join(f"s{i} port {1 if i == 0 else 2} (priority 0)" for i in range(5
     ids=["pfc", "global pause", "credits", "input-queued"],
 )
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_deadlock_at_the_time_limit_is_reported_as_one(
-    keys: tuple[str, ...], threads: int
-) -> None:
+def test_a_deadlock_at_the_time_limit_is_a_deadlock(keys: tuple[str, ...], threads: int) -> None:
     settings = [word for key in keys for word in ("--set", key)]
     done = invoke("run", LIMIT, "--json", "--threads", threads, *settings, code=STUCK)
     summary = json.loads(done.stdout)

@@ -24,9 +24,7 @@ def _summary(case: str, *words: str) -> dict[str, object]:
         ("52-credits-flow-level-end/limit.toml", "time_limit"),
     ],
 )
-def test_credits_are_counted_to_the_end_of_runs_in_flow_level_mode(
-    case: str, finished: str
-) -> None:
+def test_credits_are_counted_to_the_end_in_flow_level_mode(case: str, finished: str) -> None:
     assert _summary(case)["finished"] == finished
 
 

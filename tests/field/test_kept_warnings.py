@@ -83,9 +83,7 @@ def test_small_messages_behind_a_large_one_of_their_pair_are_warned_of(tmp_path:
     assert lone_pair(tmp_path, flows(1_000), "8MiB") == []
 
 
-def test_packets_that_were_overtaken_and_sent_again_are_warned_of_with_their_share(
-    tmp_path: Path,
-) -> None:
+def test_packets_overtaken_and_sent_again_are_warned_of_with_their_share(tmp_path: Path) -> None:
     file = tmp_path / "sprayed.toml"
     file.write_text(SPRAYED)
     default = etherweave.run(file)

@@ -87,9 +87,7 @@ def test_a_line_of_goal_is_shown_as_it_stands(tmp_path: Path) -> None:
         (["flow_control={none={}}", "switch.headroom=1KiB"], "expected none: nothing here pauses"),
     ],
 )
-def test_a_key_without_effect_is_refused_with_its_default(
-    settings: list[str], expected: str
-) -> None:
+def test_a_key_without_effect_is_refused_with_a_default(settings: list[str], expected: str) -> None:
     first = Path(__file__).parents[2] / "scenarios/first.toml"
     said = refusal("show", first, *(word for setting in settings for word in ("--set", setting)))
     assert f"{expected}, so that it cannot take effect" in said

@@ -116,9 +116,7 @@ def test_a_key_of_switches_that_curves_ignore_is_refused_beside_a_job() -> None:
         ("listed = { pairs = [[0, 1], [0, 2]] }", "source 0 twice"),
     ],
 )
-def test_a_pattern_that_sends_nothing_is_refused_with_its_key(
-    pattern: str, key: str, tmp_path: Path
-) -> None:
+def test_a_silent_pattern_is_refused_with_its_key(pattern: str, key: str, tmp_path: Path) -> None:
     file = tmp_path / "silent.toml"
     file.write_text(f"[topology.dragonfly]\n[open_loop]\npatterns = [{{ {pattern} }}]\n")
     assert key in refusal(file)

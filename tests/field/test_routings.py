@@ -90,9 +90,7 @@ def test_rules_by_pause_frames_alone_that_meet_none_are_reported_and_a_small_buf
     assert ends[1] == pytest.approx(ends[2], rel=0.02)
 
 
-def test_conditional_rules_act_on_their_own_full_queue_whether_anyone_pauses_or_not(
-    tmp_path: Path,
-) -> None:
+def test_conditional_rules_act_on_their_own_full_queue_even_without_pauses(tmp_path: Path) -> None:
     for routing in ("conditional", "conditional_tables"):
         large = run(DRAGONFLY, tmp_path, routing=routing)
         small = run(DRAGONFLY, tmp_path, routing=routing, switch__buffer="1MB")
@@ -186,9 +184,7 @@ def test_packets_of_a_connection_over_efa_take_every_path_alike(
     assert all(abs(count - sum(counts) / paths) <= bound for count in counts), counts
 
 
-def test_a_sweep_varies_the_threshold_of_a_routing_and_packets_stay_minimal_below_it(
-    tmp_path: Path,
-) -> None:
+def test_sweeps_vary_a_routing_s_threshold_and_packets_stay_minimal_below(tmp_path: Path) -> None:
     file = tmp_path / "scenario.toml"
     axis = '[[sweep.axis]]\nkey = "routing.ugal_local.threshold"\nvalues = [0, 60000]\n'
     file.write_text(f'routing = "ugal_local"\n{DRAGONFLY}[sweep]\n{axis}')

@@ -58,9 +58,7 @@ LEFT_OUT = [
 
 
 @pytest.mark.parametrize(("texts", "note"), LEFT_OUT)
-def test_what_joins_no_hosts_is_left_out_with_a_note(
-    texts: dict[str, str], note: str, tmp_path: Path
-) -> None:
+def test_what_joins_no_host_is_left_out(texts: dict[str, str], note: str, tmp_path: Path) -> None:
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     done = command_line.invoke("import", *(tmp_path / name for name in texts), code=0)
@@ -161,9 +159,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), MISTAKES)
-def test_a_damaged_file_is_named_by_its_mistake(
-    name: str, text: str, expected: str, tmp_path: Path
-) -> None:
+def test_damage_of_a_file_is_named(name: str, text: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     done = command_line.invoke("import", tmp_path / name, code=2)
     assert expected in done.stderr

@@ -163,9 +163,7 @@ def test_what_a_file_does_not_say_is_assumed_by_its_key() -> None:
     assert (cables.rate_gbps, cables.length_m) == (400, 2)
 
 
-def test_names_of_hosts_that_switches_have_and_rates_of_numbered_lists_are_assumed(
-    tmp_path: Path,
-) -> None:
+def test_names_of_hosts_at_switches_and_rates_of_numbered_lists_are_assumed(tmp_path: Path) -> None:
     file = tmp_path / "links.csv"
     file.write_text("From,To\nh0,a0\nh0,a1\nh1,a0\nh2,a1\na0,b\na1,b\n")
     done = command_line.invoke("import", file)
@@ -204,9 +202,7 @@ CA_LINKS = "".join(
 @pytest.mark.parametrize(
     "text", [CA_LINES + SWITCH_LINES, SWITCH_LINES, LINK_LINES, CA_LINKS, CA_LINES]
 )
-def test_iblinkinfo_prints_with_guids_switches_alone_or_a_line_a_link(
-    tmp_path: Path, text: str
-) -> None:
+def test_iblinkinfo_prints_guids_switches_alone_or_a_line_a_link(tmp_path: Path, text: str) -> None:
     path = tmp_path / "links.txt"
     path.write_text(text)
     fabric = scenario_of(read([path]), "fabric", NONE).fabric
@@ -286,9 +282,7 @@ NETBOX = {
         {"l.csv": "from,to,rate,class\na,b,400G,host\nb,c,,local\n"},
     ],
 )
-def test_what_an_edge_or_a_node_says_itself_replaces_defaults(
-    texts: dict[str, str], tmp_path: Path
-) -> None:
+def test_what_an_edge_or_node_says_replaces_defaults(texts: dict[str, str], tmp_path: Path) -> None:
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     files = [tmp_path / name for name in texts]
@@ -444,9 +438,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), MISTAKES)
-def test_a_mistake_is_named_with_its_place(
-    name: str, text: str, expected: str, tmp_path: Path
-) -> None:
+def test_mistakes_are_named_by_place(name: str, text: str, expected: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(InputError, match=expected) as caught:

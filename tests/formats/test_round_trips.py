@@ -84,9 +84,7 @@ CASES = [(fabric, form) for form in SAID for fabric in (PLAIN if form == "netbox
 
 
 @pytest.mark.parametrize(("fabric", "form"), CASES)
-def test_cables_come_back_with_all_that_the_export_says(
-    fabric: str, form: str, tmp_path: Path
-) -> None:
+def test_cables_come_back_with_all_of_the_export(fabric: str, form: str, tmp_path: Path) -> None:
     built = etherweave.fabric({"name": fabric, "topology": FABRICS[fabric]})
     again = imported(fabric, form, tmp_path).fabric
     assert links(again, *SAID[form]) == links(built, *SAID[form])
@@ -94,9 +92,7 @@ def test_cables_come_back_with_all_that_the_export_says(
 
 @pytest.mark.parametrize("fabric", FABRICS)
 @pytest.mark.parametrize("form", ["graphml", "edges", "cables"])
-def test_these_exports_of_an_import_are_the_same_bytes(
-    fabric: str, form: str, tmp_path: Path
-) -> None:
+def test_exports_of_an_import_are_the_same_bytes(fabric: str, form: str, tmp_path: Path) -> None:
     before = [path.read_text() for path in exported(fabric, form, tmp_path)]
     after = imported(fabric, form, tmp_path).fabric.export(form, [])
     assert list(after.values()) == before

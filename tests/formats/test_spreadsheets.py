@@ -53,9 +53,7 @@ def test_equal_tables_are_equal_workbooks(tmp_path: Path) -> None:
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
 
 
-def test_a_table_with_too_many_rows_names_csv(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_of_too_many_rows_name_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spreadsheets, "ROWS_MAX", 1)
     with pytest.raises(InputError, match="t has 2 rows; expected 1, or CSV"):
         spreadsheets.write_workbook(tmp_path / "a.xlsx", {"t": TABLE})

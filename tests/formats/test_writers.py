@@ -57,18 +57,14 @@ def cables(fabric: object, has_ports: bool) -> Counter[tuple[object, ...]]:
 
 @pytest.mark.parametrize("topology", [TREE, PODS, DRAGONFLY], ids=["tree", "pods", "dragonfly"])
 @pytest.mark.parametrize("form", ["containerlab", "infragraph", "ns3"])
-def test_a_fabric_comes_back_by_names_and_ports(
-    topology: dict[str, object], form: str, tmp_path: Path
-) -> None:
+def test_names_and_ports_come_back(topology: dict[str, object], form: str, tmp_path: Path) -> None:
     again = reread(written(topology, form), tmp_path)
     expected = etherweave.fabric({"name": "f", "topology": topology})
     assert cables(again, form != "ns3") == cables(expected, form != "ns3")
 
 
 @pytest.mark.parametrize("topology", [TREE, PODS], ids=["tree", "pods"])
-def test_htsim_builds_a_tree_with_the_same_degrees(
-    topology: dict[str, object], tmp_path: Path
-) -> None:
+def test_htsim_builds_a_tree_of_equal_degrees(topology: dict[str, object], tmp_path: Path) -> None:
     again = reread(written(topology, "htsim"), tmp_path)
     expected = etherweave.fabric({"name": "f", "topology": topology})
 

@@ -72,9 +72,7 @@ def test_the_kernel_completes_checksums_without_the_offload(pair: tuple[str, str
 
 
 @pytest.mark.parametrize("rate", [1.25e8, 1.25e10])
-def test_a_shaped_link_has_its_rate_beyond_32_bits_as_well(
-    pair: tuple[str, str], rate: float
-) -> None:
+def test_a_shaped_link_has_its_rate_beyond_32_bits_too(pair: tuple[str, str], rate: float) -> None:
     shape(pair[0], "eth0", rate, 2**17, 2**20)
     printed = output(pair[0], "tc", "qdisc", "show", "dev", "eth0")
     assert f"rate {rate * 8 / 1e9:.0f}Gbit" in printed

@@ -122,9 +122,7 @@ def test_a_page_shows_errors_iterations_tests_and_constants(tmp_path: Path) -> N
     assert "fft &lt;b&gt;&amp;" in page and "<b>&" not in page
 
 
-def test_a_latency_is_half_of_a_round_trip_and_a_bandwidth_a_window_over_its_time(
-    tmp_path: Path,
-) -> None:
+def test_a_latency_is_half_a_round_trip_and_a_bandwidth_a_window_over_time(tmp_path: Path) -> None:
     """20 us there and back; 64 messages of 1024 B in 64 us are 1024 MB/s, or 8.192 Gb/s."""
     calibrated = load_calibration(save(tmp_path))
     cases = [
@@ -183,9 +181,7 @@ def test_without_launches_only_what_was_predicted_is_drawn(tmp_path: Path) -> No
     assert iterations(load_calibration(save(tmp_path, bare))) is None
 
 
-def test_constants_have_prior_and_posterior_and_what_they_are_not_distinguished_from(
-    tmp_path: Path,
-) -> None:
+def test_constants_have_prior_and_posterior_and_what_resembles_them(tmp_path: Path) -> None:
     section = constants(load_calibration(save(tmp_path)))
     assert section is not None and section.figure is not None
     rows = [row[2:] for row in section.tables[0].rows]

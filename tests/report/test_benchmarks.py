@@ -238,9 +238,7 @@ def test_sends_and_receives_of_nccl_fill_the_interface_of_their_place(
     ("operation", "algorithm"),
     [({"allreduce": {"bytes": "16MiB"}}, "ring"), ({"alltoall": {"bytes": "256KiB"}}, "pairwise")],
 )
-def test_some_rounds_of_a_collective_stand_for_all(
-    operation: dict[str, Any], algorithm: str
-) -> None:
+def test_rounds_of_a_collective_stand_for_all(operation: dict[str, Any], algorithm: str) -> None:
     facts = {"ranks": 16, "operation": operation, "algorithm": algorithm}
     once = {**facts, "warm_up": 0, "iterations": 1}
 

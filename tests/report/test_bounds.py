@@ -63,9 +63,7 @@ SIZE = np.array([1000.0])
         ("allreduce", Party(4, 2), 2 * 1 / 2 * 1000),
     ],
 )
-def test_bytes_that_must_pass_a_link_bound_a_collective(
-    operation: str, party: Party, octets: float
-) -> None:
+def test_bytes_of_a_link_bound_a_collective(operation: str, party: Party, octets: float) -> None:
     times = collective(operation, SIZE, party, 1e9, 0.0)
     assert times is not None
     assert times.tolist() == pytest.approx([octets / 1e9])

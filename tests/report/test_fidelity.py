@@ -158,9 +158,7 @@ def test_a_comparison_has_packets_and_flows_alone(beside: list[str]) -> None:
         (0.01, "100 times the time"),
     ],
 )
-def test_a_comparison_says_how_much_faster_or_slower_flow_level_mode_is(
-    speed_up: float, expected: str
-) -> None:
+def test_comparisons_say_how_much_faster_flow_level_mode_is(speed_up: float, expected: str) -> None:
     assert time_text(speed_up) == expected
 
 

@@ -79,9 +79,7 @@ def test_pauses_of_hosts_stand_beside_those_of_switches() -> None:
     assert data["max_percent"][1] == pytest.approx(max(paused)) and max(paused) > 10
 
 
-def test_results_of_seeds_are_a_line_with_the_interval_of_its_mean(
-    results: dict[str, Result],
-) -> None:
+def test_results_of_seeds_are_a_line_with_the_interval_of_means(results: dict[str, Result]) -> None:
     plots = etherweave.plot({"both": list(results.values()), "one": results["seed 1"]})
     assert list(plots.data) == NAMES
     table = plots.data["slowdown_by_size"]
@@ -99,9 +97,7 @@ def test_results_of_seeds_are_a_line_with_the_interval_of_its_mean(
     assert rates["goodput_gbps"].sum() * span_ns / 8 == pytest.approx(payload / 2)
 
 
-def test_points_of_a_sweep_are_lines_on_its_page_beside_those_of_replications(
-    tmp_path: Path,
-) -> None:
+def test_points_of_a_sweep_are_lines_on_a_page_beside_those_of_replications(tmp_path: Path) -> None:
     roce = {"reliability": "selective_repeat", "ack_every": 1}
     values = [{**roce, name: {}} for name in ("hpcc", "swift")]
     axes = [{"key": "transport.roce", "values": values}]
@@ -147,9 +143,7 @@ def test_jains_index_of_equal_senders_is_one() -> None:
     assert jain.to_list() == pytest.approx([1.0] * len(jain), abs=1e-6)
 
 
-def test_each_figure_is_written_as_svg_png_pdf_and_its_data(
-    results: dict[str, Result], tmp_path: Path
-) -> None:
+def test_each_figure_is_svg_png_pdf_and_data(results: dict[str, Result], tmp_path: Path) -> None:
     for name in ("one", "two"):
         etherweave.plot(results).save(tmp_path / name)
     for name in NAMES:
@@ -161,9 +155,7 @@ def test_each_figure_is_written_as_svg_png_pdf_and_its_data(
     assert "Slowdown by size of flow" in (tmp_path / "one" / "report.html").read_text()
 
 
-def test_a_table_needs_columns_and_results_need_something_to_draw(
-    results: dict[str, Result],
-) -> None:
+def test_a_table_needs_columns_and_results_need_figures_to_draw(results: dict[str, Result]) -> None:
     with pytest.raises(ValueError, match="x and y: not stated; expected names of columns"):
         etherweave.plot(next(iter(results.values())).to_polars("flow_times"))  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="no flows, samples or ports"):

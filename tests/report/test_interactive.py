@@ -198,9 +198,7 @@ def test_ranks_have_ticks_at_whole_numbers_and_maps_their_labels(tmp_path: Path)
 
 
 @pytest.mark.needs("chromium")
-def test_a_slider_shows_the_values_at_its_time(
-    result: etherweave.Result, report: Path, tmp_path: Path
-) -> None:
+def test_a_slider_shows_its_values(result: etherweave.Result, report: Path, tmp_path: Path) -> None:
     shown = shown_by_browser(report, tmp_path)
     assert shown.count('class="interactive"') == len(figures(report.read_text()))
     assert 'aria-valuetext="510 us"' in shown

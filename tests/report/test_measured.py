@@ -98,9 +98,7 @@ def test_goodput_is_the_mean_over_launches(simulated: Result, measured: Result) 
     assert [row[-1] for row in section.tables[0].rows] == ["1.000", "0.500"]
 
 
-def test_the_goodput_of_a_destination_is_the_mean_over_launches(
-    simulated: Result, measured: Result
-) -> None:
+def test_a_destination_has_a_mean_goodput_of_launches(simulated: Result, measured: Result) -> None:
     rates = []
     for result in (simulated, measured):
         section = streams(result)
@@ -127,9 +125,7 @@ def test_results_are_called_by_how_they_came_about(simulated: Result, measured: 
     ]
 
 
-def test_a_warning_names_its_result_where_there_are_several(
-    simulated: Result, measured: Result
-) -> None:
+def test_a_warning_names_its_result_among_several(simulated: Result, measured: Result) -> None:
     assert ComparedResults([measured]).warnings == ["7 ranks shared 1 host"]
     assert ComparedResults([simulated, measured]).warnings == ["measured: 7 ranks shared 1 host"]
     assert ComparedResults([measured, simulated]).warnings == ["measured: 7 ranks shared 1 host"]

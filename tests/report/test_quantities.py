@@ -297,9 +297,7 @@ def services(calls: list[list[str]], clients: int, **keys: Any) -> dict[str, Qua
 
 
 @pytest.mark.parametrize(("calls", "factor"), [([["a"], ["b"]], 2), ([["a", "b"]], 11.5 / 8)])
-def test_services_answer_as_queues_in_tandem_or_as_a_fork(
-    calls: list[list[str]], factor: float
-) -> None:
+def test_services_are_queues_in_tandem_or_a_fork(calls: list[list[str]], factor: float) -> None:
     # Half of the load of work of 100 us: a queue of M/M/1 takes 200 us. What leaves it is Poisson
     # again (Burke), so that times of a tandem add up; a fork of two takes (12 - load) / 8 of it
     # (Nelson and Tantawi 1988).

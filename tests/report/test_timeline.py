@@ -72,9 +72,7 @@ def test_a_rank_computes_while_one_of_its_streams_does() -> None:
 @pytest.mark.parametrize(
     ("class_", "ranks", "count"), [("S", 4, 12), ("S", 4, 6), ("S", 16, 6), ("W", 4, 6)]
 )
-def test_the_iteration_of_each_npb_kernel_is_found(
-    benchmark: str, class_: str, ranks: int, count: int
-) -> None:
+def test_iterations_of_npb_are_found(benchmark: str, class_: str, ranks: int, count: int) -> None:
     keys = {"benchmark": benchmark, "class": class_, "ranks": ranks, "iterations": count}
     result = run({"npb": keys}, ranks)
     period = the_timeline(result).period
@@ -154,9 +152,7 @@ def made(iterations: int, calls: int) -> Timeline:
     ("calls", "expected"),
     [(1, 4), (1_000, 4), (1_500, 3), (2_000, 2), (3_000, 1)],
 )
-def test_four_iterations_are_drawn_or_as_many_as_there_is_room_for(
-    calls: int, expected: int
-) -> None:
+def test_four_iterations_are_drawn_or_as_many_as_fit(calls: int, expected: int) -> None:
     section, axes = drawn(made(12, calls))
     low, high = axes.get_xlim()
     assert high - low == pytest.approx(expected, rel=0.01)

@@ -196,9 +196,7 @@ def test_a_row_with_another_basis_is_counted_apart_from_published_figures(folder
         ("slow,A simulator,,1,3,us,SIM,many", "line 3: reference 'many': expected a number"),
     ],
 )
-def test_a_figure_in_the_column_of_another_basis_is_rejected(
-    folder: Path, row: str, reason: str
-) -> None:
+def test_a_figure_of_another_basis_is_rejected(folder: Path, row: str, reason: str) -> None:
     head = "id,source,published,low,high,unit,basis,reference"
     (folder / "expected.csv").write_text(f"{head}\nusual,Table 1,1.5,1,3,us,,\n{row}\n")
     with pytest.raises(ValueError, match=re.escape(reason)):

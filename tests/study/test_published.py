@@ -73,9 +73,7 @@ def test_the_profile_meets_the_row_of_pico_that_it_is_fitted_to(tmp_path: Path) 
     assert check.value == pytest.approx(check.expected, rel=0.01)
 
 
-def test_each_family_of_mlperf_has_a_calibration_and_two_nodes_follow_from_one(
-    tmp_path: Path,
-) -> None:
+def test_a_family_of_mlperf_has_a_calibration_and_two_nodes_follow_from_one(tmp_path: Path) -> None:
     rows = {name: role for name, role in roles("mlperf-2025").items() if name != "median"}
     assert Counter(rows.values()) == {"calibration": 10, "prediction": 13}
     done = checks("mlperf-2025", tmp_path, "nebius.*")

@@ -50,9 +50,7 @@ def test_experiments_have_one_name_each_and_full_ones_all_iterations() -> None:
     )
 
 
-def test_an_interrupted_study_goes_on_where_it_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = RunExperiment("p2p", "p2p", {"job.0.workload.osu_latency.iterations": 10})
     run_experiment(STUDY.home, experiment, tmp_path, fresh=False)
     written = (tmp_path / "summary.json").stat().st_mtime_ns
@@ -116,9 +114,7 @@ def page(small: StudyResult) -> Path:
 
 @pytest.mark.long
 @pytest.mark.needs("chromium")
-def test_the_page_shows_every_figure_in_a_browser(
-    small: StudyResult, page: Path, tmp_path: Path
-) -> None:
+def test_a_browser_shows_every_figure(small: StudyResult, page: Path, tmp_path: Path) -> None:
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     flags += ["--disable-component-update", "--disable-sync", "--no-first-run"]
     words = ["chromium", *flags, f"--user-data-dir={tmp_path}", "--dump-dom", page.as_uri()]
@@ -133,9 +129,7 @@ def test_the_page_shows_every_figure_in_a_browser(
 
 
 @pytest.mark.long
-def test_the_directory_alone_draws_the_same_page(
-    small: StudyResult, page: Path, tmp_path: Path
-) -> None:
+def test_a_directory_draws_the_same_page(small: StudyResult, page: Path, tmp_path: Path) -> None:
     (small.directory / "checks.json").write_text(small.to_json(), encoding="utf-8")
     with figures.quick():
         again = write_report(small.directory, tmp_path)

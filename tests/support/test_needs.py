@@ -28,9 +28,7 @@ def test_every_program_comes_with_a_package() -> None:
     assert [name for name, need in NEEDS.items() if need.programs and not need.packages] == []
 
 
-def test_packages_of_programs_that_a_machine_lacks_are_listed_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_packages_of_missing_programs_are_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
     listed = needs.packages()
     assert listed == sorted(set(listed))

@@ -42,9 +42,7 @@ LATENCY, BUFFER = "switch.latency", "switch.buffer"
         ('from = "10ps"\nto = "11ps"\ncount = 3', ["10ps", "11ps"]),
     ],
 )
-def test_an_axis_takes_its_values_or_even_steps(
-    rest: str, values: list[str], tmp_path: Path
-) -> None:
+def test_an_axis_takes_values_or_even_steps(rest: str, values: list[str], tmp_path: Path) -> None:
     assert [point[LATENCY] for point in loaded(tmp_path, axis(LATENCY, rest)).points()] == values
 
 
@@ -132,9 +130,7 @@ def test_what_is_no_sweep_is_refused(sweep: str, reason: str, tmp_path: Path) ->
     ("key", "nearest"),
     [("switch.bufer", "buffer"), ("job.0.workload.halo3d.iteration", "iterations")],
 )
-def test_an_axis_that_names_no_key_is_refused_with_the_nearest(
-    key: str, nearest: str, tmp_path: Path
-) -> None:
+def test_an_axis_without_a_key_names_the_nearest(key: str, nearest: str, tmp_path: Path) -> None:
     sweep = loaded(tmp_path, axis(key, "values = [1, 2]"))
     with pytest.raises(
         SweepError, match=rf"{re.escape(key)}: unknown key; .*nearest is `{nearest}`"

@@ -125,9 +125,7 @@ def test_replications_end_when_the_intervals_are_narrow_enough(file: Path, tmp_p
         run_replications(file, 1, tmp_path / "out")
 
 
-def test_the_verb_prints_means_with_intervals_and_gives_them_as_json(
-    file: Path, tmp_path: Path
-) -> None:
+def test_the_verb_prints_means_with_intervals_and_as_json(file: Path, tmp_path: Path) -> None:
     words = ("run", file, "--replications", "3", "-o", tmp_path / "out", "--threads", "1")
     text = run_here(*words).stdout
     assert text.startswith("web: 3 replications, seeds 1 to 3, warm-up 0ps; intervals of 95%")

@@ -48,9 +48,7 @@ TIME_US_MIN, TIME_US_MAX = 1.56912, 2.16912
 """A round trip at both ends of both ranges [us]; it has each of them twice."""
 
 
-def test_the_interval_of_a_linear_answer_is_that_of_its_unknowns(
-    file: Path, tmp_path: Path
-) -> None:
+def test_the_interval_of_a_linear_answer_is_that_of_unknowns(file: Path, tmp_path: Path) -> None:
     for latency, overhead, time_us in (
         ("200ns", "100ns", TIME_US_MIN),
         ("400ns", "200ns", TIME_US_MAX),
@@ -78,9 +76,7 @@ def test_the_interval_of_a_linear_answer_is_that_of_its_unknowns(
     assert ping.rest < 0.01, "seeds change nothing here"
 
 
-def test_any_number_of_processes_and_an_interruption_give_the_same_bytes(
-    file: Path, tmp_path: Path
-) -> None:
+def test_any_processes_and_an_interruption_give_the_same_bytes(file: Path, tmp_path: Path) -> None:
     def sampled(home: str, processes: int) -> str:
         options = ["--samples", 8, "-o", tmp_path / home, "--threads", processes, "--json"]
         ranges = [word for key in RANGES for word in ("--uncertain", key)]

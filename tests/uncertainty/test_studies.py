@@ -92,9 +92,7 @@ def folder(tmp_path: Path) -> Path:
     return home
 
 
-def test_samples_of_a_study_draw_what_its_experiments_share_once(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_samples_of_a_study_draw_what_experiments_share_once(folder: Path, tmp_path: Path) -> None:
     on = executor("local", 1)
     result = run_study(folder, tmp_path / "out", processes=1)
     sampled = sample_study(result, 8, on)
