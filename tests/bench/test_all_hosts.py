@@ -308,9 +308,7 @@ def test_both_hosts_of_a_launch_count_what_crossed_their_link(tmp_path: Path) ->
         said = json.loads(run.record.text)["end"]
         assert said["sum_received"]["bytes"] <= taken <= 1.01 * HEADERS * said["sum_sent"]["bytes"]
         assert taken == pytest.approx(sent, rel=0.01)
-    assert [
-        finding for finding in findings(launches, epochs(store)) if finding.check == CROSSING
-    ] == []
+    assert [row for row in findings(launches, epochs(store)) if row.check == CROSSING] == []
     for epoch in epochs(store):
         assert (epoch.interface, epoch.failure) == ("h0", "")
         assert epoch.cost is not None and 0 < epoch.cost < 0.5
@@ -333,9 +331,7 @@ CROSSING = "wrong interface"
 def test_traffic_over_the_loopback_is_reported(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n1"))
     launches = carried(store, spaces("n1"))
-    (reported,) = [
-        finding for finding in findings(launches, epochs(store)) if finding.check == CROSSING
-    ]
+    (reported,) = [row for row in findings(launches, epochs(store)) if row.check == CROSSING]
     assert (reported.severity, reported.where) == (Severity.WARNING, "n1 h0, iperf3")
     assert "bytes crossed it, at least" in reported.what
     assert "; lo carried " in reported.what

@@ -71,9 +71,7 @@ def test_a_program_that_ends_by_itself_is_refused_with_its_time() -> None:
 def test_an_experiment_without_background_is_the_same_as_before() -> None:
     options = CampaignOptions(("n1", "n2"), seconds=3)
     loaded = CampaignOptions(("n1", "n2"), seconds=3, background=("iperf3",))
-    names = [
-        experiments(["iperf3"], [Network("tcp")], variant)[0].name for variant in (options, loaded)
-    ]
+    names = [experiments(["iperf3"], [Network("tcp")], kind)[0].name for kind in (options, loaded)]
     assert names[0] != names[1]
 
 

@@ -174,9 +174,7 @@ def test_a_collection_goes_on_with_the_missing_launches(pretend: Pretend, tmp_pa
     own = collect(few(), 3, hosts(), tmp_path, silent)
     assert first.launched == experiment[:4]
     assert second.launched == experiment[4:]
-    assert [(workload.name, len(workload.launches)) for workload in own] == [
-        (name, 3) for name in names
-    ]
+    assert [(job.name, len(job.launches)) for job in own] == [(name, 3) for name in names]
     # More launches of the same: rounds that are there stand.
     third = pretend(Cluster())
     collect(few(), 4, hosts(), tmp_path, silent)

@@ -71,9 +71,7 @@ def _kept(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def scenario(*workloads: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    jobs = [
-        {"name": f"job{number}", "workload": workload} for number, workload in enumerate(workloads)
-    ]
+    jobs = [{"name": f"job{at}", "workload": workload} for at, workload in enumerate(workloads)]
     return {"topology": {"single_switch": {"hosts": 16}}, "job": jobs, **more}
 
 

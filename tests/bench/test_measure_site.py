@@ -57,9 +57,7 @@ def shaped(site: ClusterSite, rate: float, burst: float) -> ClusterSite:
 
 
 def scenario(*workloads: Any) -> dict[str, Any]:
-    jobs = [
-        {"name": f"job{number}", "workload": workload} for number, workload in enumerate(workloads)
-    ]
+    jobs = [{"name": f"job{at}", "workload": workload} for at, workload in enumerate(workloads)]
     return {"topology": {"single_switch": {"hosts": 16}}, "job": jobs}
 
 

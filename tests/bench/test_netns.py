@@ -55,9 +55,7 @@ def own_namespaces() -> list[str]:
 
 
 def run(directory: Path, request: BenchmarkRequest, hosts: tuple[str, ...]) -> BenchmarkReport:
-    plan = next(
-        adapter for adapter in ADAPTERS.values() if request.program in adapter.programs
-    ).plan
+    plan = next(kind for kind in ADAPTERS.values() if request.program in kind.programs).plan
     outcome = launch(directory, plan(request, FabricEstimate(RATE)).command, hosts)
     assert outcome.ending is Ending.DONE, outcome.errors
     document = parse(outcome.text)

@@ -30,9 +30,7 @@ def test_every_figure_has_a_source_and_a_known_provenance() -> None:
 
 
 def test_figures_speak_of_the_metrics_that_adapters_measure() -> None:
-    units = {
-        metric.name: metric.unit for adapter in ADAPTERS.values() for metric in adapter.metrics
-    }
+    units = {metric.name: metric.unit for kind in ADAPTERS.values() for metric in kind.metrics}
     known = [reference for reference in references() if reference.benchmark in ADAPTERS]
     assert len(known) > 500
     assert {reference.metric for reference in known} - units.keys() == {"bandwidth_node"}
@@ -73,9 +71,7 @@ def test_a_figure_of_a_test_is_compared_with_that_test_only() -> None:
     pairs = compare(result, search(["ocitutorials"]))
     assert pairs
     assert {dict(pair.measurement.labels)["benchmark"] for pair in pairs} == {"PingPong"}
-    (half,) = [
-        pair for pair in pairs if pair.reference.unit == "s" and pair.reference.size_bytes == 0
-    ]
+    (half,) = [row for row in pairs if row.reference.unit == "s" and row.reference.size_bytes == 0]
     assert half.reference.value == 1.66e-6
 
 

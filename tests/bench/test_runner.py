@@ -152,9 +152,7 @@ def test_launches_that_fail_are_kept_and_do_not_count(tmp_path: Path) -> None:
         store, {"lan": FakeLauncher(lambda number: answers.get(number, latencies(10.0)))}, 1
     )
     campaign_summary = summarised(store)
-    problems = {
-        launch.record.round: launch.verdict.problems for launch in campaign_summary.launches
-    }
+    problems = {run.record.round: run.verdict.problems for run in campaign_summary.launches}
     assert problems[1][0] == "failed: no route to host"
     assert problems[2][0] == "timed out: no route to host"
     assert problems[3] == ("no result for 4 B",)

@@ -217,9 +217,7 @@ def test_a_short_series_is_not_judged() -> None:
 def test_every_round_holds_every_experiment_in_an_order_of_its_own() -> None:
     names = [f"osu_bw {size}" for size in range(20)]
     launches = shuffled(names, 3, seed=4)
-    rounds = [
-        [launch.experiment for launch in launches if launch.round == number] for number in range(3)
-    ]
+    rounds = [[run.experiment for run in launches if run.round == number] for number in range(3)]
     assert [sorted(order) for order in rounds] == [sorted(names)] * 3
     assert [launch.round for launch in launches] == sorted(launch.round for launch in launches)
     assert rounds[0] != rounds[1] != rounds[2] != rounds[0]
@@ -311,9 +309,7 @@ def test_a_stable_point_has_nothing_against_it() -> None:
 
 
 def test_a_point_that_never_settled_is_unstable_and_says_why() -> None:
-    climbing = [
-        [value + step / 20 for step, value in enumerate(noise(80, seed))] for seed in range(6)
-    ]
+    climbing = [[value + at / 20 for at, value in enumerate(noise(80, seed))] for seed in range(6)]
     summary = summarise(climbing, "s")
     assert not summary.is_stable
     assert summary.doubts == ("6 of 6 launches never settled",)

@@ -41,9 +41,7 @@ def _wrong(result: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> se
 
 
 def _numbers(reports: tuple[BenchmarkReport, ...]) -> set[Number]:
-    return {
-        _number(report, measurement) for report in reports for measurement in report.measurements
-    }
+    return {_number(report, row) for report in reports for row in report.measurements}
 
 
 def _number(report: BenchmarkReport, measurement: Measurement) -> Number:

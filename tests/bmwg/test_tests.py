@@ -178,9 +178,7 @@ def test_the_command_writes_tables_page_and_observation_points(home: Path) -> No
     done = command_line.run_here(*words, "--json")
     facts = json.loads(done.stdout)
     assert [test["section"] for test in facts["tests"]] == ["8.4", "11.1"]
-    points = {
-        value["observed"] for test in facts["tests"] for value in test["tables"][0]["columns"]
-    }
+    points = {row["observed"] for test in facts["tests"] for row in test["tables"][0]["columns"]}
     assert points == {"setting", "DUT boundary", "DUT-reported", "software"}
     with (out / "training-8.4-fairness.csv").open() as file:
         assert next(csv.reader(file)) == ["strategy", "JFI of uplinks (DUT-reported)"]

@@ -66,9 +66,7 @@ def test_switches_that_learn_keep_hosts_at_the_edge_and_switches_in_the_middle()
     assert [count["header_bytes"] for count in figures["bridging"]] == [0, 20, 16, 22, 50]
     assert all(count["flooded_share"] == 0 for count in figures["bridging"])
     # The profile has no figures of CAMs.
-    assert not any(
-        organisation["is_encapsulated"] for organisation in figures["power"]["organisations"]
-    )
+    assert not any(row["is_encapsulated"] for row in figures["power"]["organisations"])
 
 
 def test_entries_that_are_learnt_draw_power_where_a_profile_has_cams() -> None:

@@ -48,9 +48,7 @@ def offence(text: str) -> str | None:
 
 def test_every_help_is_one_sentence_that_stands_alone() -> None:
     offences = {place: (offence(text), text) for place, text in texts() if offence(text)}
-    assert not offences, "\n".join(
-        f"{place}: {why}: {text}" for place, (why, text) in offences.items()
-    )
+    assert not offences, "\n".join(f"{at}: {why}: {text}" for at, (why, text) in offences.items())
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,5 @@ def test_threads_are_by_default_the_processors_that_the_process_may_use(verb: st
     processor = min(os.sched_getaffinity(0))
     bound = subprocess.check_output(["taskset", "-c", str(processor), *words], text=True)
     assert bound == "1\n"
-    threads = next(
-        parameter for parameter in dict(commands())[verb].params if parameter.name == "threads"
-    )
+    threads = next(option for option in dict(commands())[verb].params if option.name == "threads")
     assert threads.default == len(os.sched_getaffinity(0))

@@ -70,9 +70,7 @@ def dragonfly(loaded: KernelProgram) -> Iterator[Fabric]:
                 other = port.node if port.is_host else f"s{numbers[port.node]}-{port.node_port}"
                 if port.is_host or own < other:
                     pair(name, own, other)
-        hosts = {
-            host.name: cleanup.enter_context(inside(name, host.name)) for host in planned.hosts
-        }
+        hosts = {end.name: cleanup.enter_context(inside(name, end.name)) for end in planned.hosts}
         switches = {
             switch.name: cleanup.enter_context(
                 attached(
@@ -126,9 +124,7 @@ def test_a_paused_cable_of_a_plan_is_gone_round_and_packets_arrive(dragonfly: Fa
         for number, rule in enumerate(first.rules)
         if Field("metadata", 0, 1 << first.pause_bits[local.number]) in rule.match
     ]
-    alternative = [
-        number for number, rule in enumerate(first.rules) if rule.purpose is Purpose.ALTERNATIVE
-    ]
+    alternative = [at for at, rule in enumerate(first.rules) if rule.purpose is Purpose.ALTERNATIVE]
     other = next(host for host in dragonfly.plan.hosts if host.switch.startswith("group1"))
     with paused(dragonfly, first.name, local.node):
         before = dragonfly.switches[first.name].rules()

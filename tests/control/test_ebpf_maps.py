@@ -90,9 +90,7 @@ def test_a_rule_has_its_fields_where_the_program_reads_them() -> None:
     second = WriteMetadata(1 << CLASS_BIT, CLASS_MASK)
     later = (WriteActions((Output(7),)), second, GoTo(CLASS_TABLE))
     rule = FlowRule(FORWARD_TABLE, 9, match, (), later)
-    changes = tuple(
-        _change(place, *priorities) for place, priorities in enumerate([(3, 2), (2, 3)])
-    )
+    changes = tuple(_change(at, *priorities) for at, priorities in enumerate([(3, 2), (2, 3)]))
     (entry,) = of("rules", switch(rule, *changes, pause_bits={4: 5}))
     # `struct match`: destination and EtherType, source and port, tag, number of the mask.
     assert struct.unpack("=QQII", entry.key) == (HOST << 16, 2, 0, 0)

@@ -117,9 +117,7 @@ def test_requests_for_addresses_are_answered_and_seen_nowhere_else(scope: LabSco
     # Those that a busy switch misses are asked again.
     assert boot.requests >= boot.answers >= 8
     assert boot.elsewhere == 0
-    assert [host.factory for host in boot.hosts] == [
-        f"00:00:5e:00:53:0{number}" for number in range(8)
-    ]
+    assert [host.factory for host in boot.hosts] == [f"00:00:5e:00:53:0{at}" for at in range(8)]
     down(scope, "one")
 
 

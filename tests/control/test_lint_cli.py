@@ -42,9 +42,7 @@ def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path)
     code, out, _ = invoke(str(tmp_path), "--format", "sarif")
     (run,) = json.loads(out)["runs"]
     assert (code, run["results"][0]["ruleId"], run["results"][0]["level"]) == (1, "mtu", "error")
-    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {
-        rule.name for rule in lint.RULES
-    }
+    assert {row["id"] for row in run["tool"]["driver"]["rules"]} == {row.name for row in lint.RULES}
 
 
 def test_rules_are_switched_off_in_a_file_with_a_reason(tmp_path: Path) -> None:

@@ -322,9 +322,7 @@ def test_several_ports_are_a_group() -> None:
     # Without shares of the sources, every uplink of a leaf is as good as the other.
     tables = {"design": {"tables": {"share_by": "hash"}}}
     switch = plan({**CLOS, **tables}).plan.switches[0]
-    used = {
-        step.group for rule in switch.rules for step in rule.actions if isinstance(step, ToGroup)
-    }
+    used = {step.group for row in switch.rules for step in row.actions if isinstance(step, ToGroup)}
     assert used == {group.number for group in switch.groups} == {1}
     (group,) = switch.groups
     assert text.group(group).startswith("group_id=1,type=select,bucket=weight:1,actions=output:3")

@@ -110,9 +110,7 @@ def test_lossless_frames_arrive_in_the_priority_that_their_path_needs() -> None:
     assert report.followed[FrameKind.LOSSLESS] == report.followed[FrameKind.UNICAST]
     # A minimal path of a dragonfly has a global link at most, behind which frames go on in 5.
     known = case_context(made, {}, seed=1)
-    assert known.raising == {
-        place for place, far in known.links.items() if place[0] // 2 != far // 2
-    }
+    assert known.raising == {at for at, far in known.links.items() if at[0] // 2 != far // 2}
     bad = with_rules(made, "group0.switch0", only(Purpose.PRIORITY, missing))
     report = verify(bad, ALL)
     assert wrong(report) == {FrameKind.LOSSLESS}
@@ -310,9 +308,7 @@ def test_an_answer_to_arp_that_keeps_a_field_is_found() -> None:
     assert [(finding.kind, finding.switch) for finding in report.findings] == [
         (FrameKind.RESOLUTION, "group0.switch0")
     ] * 2
-    assert {(finding.found[-8:], finding.expected) for finding in report.findings} == {
-        ("arp.op 1", "2")
-    }
+    assert {(row.found[-8:], row.expected) for row in report.findings} == {("arp.op 1", "2")}
 
 
 @pytest.mark.needs("ovs")

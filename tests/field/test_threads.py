@@ -15,9 +15,7 @@ PROFILES = ["infiniband-edr", "infiniband-hdr", "infiniband-ndr", "omni-path-100
 def assert_same_on_any_threads(changes: dict[str, object], counts: tuple[int, ...]) -> int:
     """Compare all tables; returns how often a timer expired."""
     results = [etherweave.run(CASE, changes, threads=threads) for threads in counts]
-    tables = [
-        {name: pyarrow.table(table) for name, table in result.tables.items()} for result in results
-    ]
+    tables = [{name: pyarrow.table(table) for name, table in run.tables.items()} for run in results]
     for other in tables[1:]:
         differing = [name for name in other if not other[name].equals(tables[0][name])]
         assert differing == []

@@ -80,9 +80,7 @@ def ending(result: etherweave.Result, *ends_ns: float) -> etherweave.Result:
 
 
 def test_completion_times_are_compared_of_streams_that_have_ended_in_both() -> None:
-    packet, flow = (
-        etherweave.run(CUT_OFF, both_fidelity) for both_fidelity in both_fidelities(CUT_OFF)
-    )
+    packet, flow = (etherweave.run(CUT_OFF, keys) for keys in both_fidelities(CUT_OFF))
     of_packet = ending(packet, packet.summary["end_ns"], 4e6, 1e6)
     of_flow = ending(flow, 1e6, 2e6, flow.summary["end_ns"])
     rows = compare_fidelity(of_packet, of_flow)["figures"]
@@ -120,9 +118,7 @@ def test_errors_that_were_not_measured_are_null_in_json() -> None:
 
 
 def test_the_largest_error_of_a_result_is_that_of_its_summary() -> None:
-    packet, flow = (
-        etherweave.run(SCENARIO, both_fidelity) for both_fidelity in both_fidelities(SCENARIO)
-    )
+    packet, flow = (etherweave.run(SCENARIO, keys) for keys in both_fidelities(SCENARIO))
     assert error_max(flow.summary) is None
     compared = compare_fidelity(packet, flow)
     largest = max(abs(row["error"]) for row in compared["figures"])

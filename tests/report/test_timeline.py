@@ -123,9 +123,7 @@ def alltoall() -> Timeline:
 
 def test_the_detailed_picture_has_every_message_of_its_time(alltoall: Timeline) -> None:
     _, axes = drawn(alltoall)
-    (messages,) = (
-        collection for collection in axes.collections if isinstance(collection, LineCollection)
-    )
+    (messages,) = (part for part in axes.collections if isinstance(part, LineCollection))
     low, high = axes.get_xlim()
     within = (pl.col("end_ns") > low * 1e6) & (pl.col("start_ns") < high * 1e6)
     expected = len(alltoall.transfers.filter(within))

@@ -334,9 +334,7 @@ def test_every_question_of_the_verdict_has_checks() -> None:
     for question in STUDY.module("report_verdict").QUESTIONS:
         for pattern in question.checks:
             assert any(fnmatchcase(name, pattern) for name in ids), pattern
-        asked = [
-            name for name in ids for wildcard in question.checks if fnmatchcase(name, wildcard)
-        ]
+        asked = [name for name in ids for form in question.checks if fnmatchcase(name, form)]
         assert set(question.figures) <= set(asked)
 
 

@@ -50,9 +50,7 @@ def test_latencies_that_are_lower_are_off_as_well() -> None:
 
 
 def test_without_a_load_below_saturation_there_is_no_figure() -> None:
-    result = dict.fromkeys(
-        (f"exascale.uniform.{routing}" for routing in ROUTINGS), curve((0.9, 0.7, 5000))
-    )
+    result = dict.fromkeys((f"exascale.uniform.{key}" for key in ROUTINGS), curve((0.9, 0.7, 5000)))
     assert math.isnan(METRICS["exascale.uniform.conditional"](result))
     assert math.isnan(METRICS["exascale.uniform.piggyback"](result))
 
@@ -238,9 +236,7 @@ def test_a_part_of_the_study_checks_the_paper_s_simulator_alone(tmp_path: Path) 
 
 def test_points_that_are_not_kept_up_with_are_drawn_open() -> None:
     line = curve((0.2, 0.2, 1000), (1.0, 0.5, 9000)).points
-    figure = STUDY.module("report_traffic").draw(
-        {(pattern, "minimal"): line for pattern in PATTERNS}
-    )
+    figure = STUDY.module("report_traffic").draw({(kind, "minimal"): line for kind in PATTERNS})
     late = [
         drawn.get_xdata().tolist()
         for drawn in figure.axes[0].lines

@@ -54,9 +54,7 @@ def without_titles(result: set[tuple[object, ...]], full: set[tuple[object, ...]
     Numbers begin with program, metric, value and statistic.
     """
     values = {number[2:4] for number in full}
-    return {
-        number for number in result - full if number[0] not in FAMILIES or number[2:4] not in values
-    }
+    return {key for key in result - full if key[0] not in FAMILIES or key[2:4] not in values}
 
 
 def value(

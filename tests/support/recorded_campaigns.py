@@ -52,9 +52,7 @@ class Speeds:
 def _row(
     family: Family, keys: tuple[str, ...], speeds: dict[str, float], seconds: float
 ) -> CounterRow:
-    return CounterRow(
-        keys, tuple(_value(column.name, speeds, seconds) for column in family.columns)
-    )
+    return CounterRow(keys, tuple(_value(kind.name, speeds, seconds) for kind in family.columns))
 
 
 def _value(name: str, speeds: dict[str, float], seconds: float) -> Value:

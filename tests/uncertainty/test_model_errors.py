@@ -74,9 +74,7 @@ def test_a_row_with_a_gross_error_widens_other_intervals_by_less_than_a_quarter(
 
 def test_what_is_extrapolated_widens_its_own_interval_and_hardly_the_others() -> None:
     draw = np.random.default_rng(3)
-    nic, kernel = (
-        Conditions("latency", "Ethernet", transport) for transport in reversed(TRANSPORTS)
-    )
+    nic, kernel = (Conditions("latency", "Ethernet", name) for name in reversed(TRANSPORTS))
     rows = [*drawn(draw, 12, 0.03, nic), *drawn(draw, 12, 0.3, kernel)]
     estimate = Estimate(rows)
     assert width(estimate, kernel) > 4 * width(estimate, nic)

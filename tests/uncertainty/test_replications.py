@@ -51,9 +51,7 @@ def test_intervals_cover_the_mean_wait_of_a_queue_as_often_as_they_say() -> None
     rows = waits(np.random.default_rng(1), repetitions * replications, 1_200, load)
     means = rows[warm_up:].mean(axis=0).reshape(repetitions, replications)
     intervals = [mean_interval([float(mean) for mean in row]) for row in means]
-    covers = [
-        low <= load / (1 - load) <= high for low, high in (interval.ends for interval in intervals)
-    ]
+    covers = [low <= load / (1 - load) <= high for low, high in (row.ends for row in intervals)]
     assert sum(covers) / repetitions == pytest.approx(0.95, abs=0.02)
 
 

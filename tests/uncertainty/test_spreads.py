@@ -129,9 +129,7 @@ def test_a_figure_of_one_of_several_pairs_moves_by_no_less_than_its_own_time() -
 
 def test_a_range_of_the_reader_takes_the_place_of_the_profiles() -> None:
     result = of_profile("ethernet-100-roce", "switch.latency=200ns..400ns")
-    assert [entry.basis for entry in result.entries if entry.keys == ["switch.latency"]] == [
-        "declared"
-    ]
+    assert [row.basis for row in result.entries if row.keys == ["switch.latency"]] == ["declared"]
     assert result.at([0.5] * len(result.entries))["switch.latency"] == "300ns"
 
 

@@ -151,9 +151,7 @@ bars = [{ label = "near", check = "near" }, { label = "paper", check = "paper" }
         section = chart_builder(result.study.charts["pings"])(result)
         assert section is not None and section.figure is not None
         (axes,) = section.figure.axes
-        return [
-            collection for collection in axes.collections if isinstance(collection, LineCollection)
-        ]
+        return [part for part in axes.collections if isinstance(part, LineCollection)]
 
     def bands() -> list[LineCollection]:
         return [line for line in lines() if line.get_alpha() == 0.25]

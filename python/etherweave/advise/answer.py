@@ -265,9 +265,7 @@ def _without_nodes(question: Question) -> list[str]:
 
 
 def _unpriced(prepared: Prepared) -> list[str]:
-    reasons = {
-        f"{name}: {reason}" for name, bill in prepared.bills.items() for reason in bill.reasons
-    }
+    reasons = {f"{name}: {why}" for name, bill in prepared.bills.items() for why in bill.reasons}
     lacking = [name for name, bill in prepared.bills.items() if bill.items and not bill.electricity]
     if lacking:
         reasons.add("Electricity is not counted: power or its price is not known of every fabric.")

@@ -10,9 +10,7 @@ THOUSAND, THOUSANDS_FROM = 1_000, 100_000
 
 def head(answer: Answer) -> list[str]:
     """Name the columns of the ranking."""
-    currency = next(
-        (standing.bill.currency for standing in answer.standings if standing.bill.items), ""
-    )
+    currency = next((row.bill.currency for row in answer.standings if row.bill.items), "")
     unit = f"{_scale(answer):,} {currency}" if _scale(answer) > 1 else currency
     price = f"price [{unit}{', example' if is_example(answer) else ''}]" if currency else "price"
     return ["", "fabric", "throughput", price, "power [kW]", "throughput/price", "first in"]
@@ -20,9 +18,7 @@ def head(answer: Answer) -> list[str]:
 
 def rows(answer: Answer) -> list[list[str]]:
     """Write the ranking."""
-    return [
-        _row(place, standing, _scale(answer)) for place, standing in enumerate(answer.standings, 1)
-    ]
+    return [_row(place, row, _scale(answer)) for place, row in enumerate(answer.standings, 1)]
 
 
 def _scale(answer: Answer) -> int:

@@ -183,9 +183,7 @@ def compare(
         return _until_fault(built, progress, stop, memory_limit)
 
     designs = _at_once(designed, fabrics, threads)
-    figures = _parsed(
-        _core.compare([core_fabric for core_fabric, _ in designs if core_fabric is not None])
-    )
+    figures = _parsed(_core.compare([core for core, _ in designs if core is not None]))
     faults = [(built.name, fault) for built, (_, fault) in zip(fabrics, designs, strict=True)]
     return _whole(figures, faults)
 
@@ -251,9 +249,7 @@ def find(
         results = _at_once(designed, proposals, threads)
     rejected += [result["rejected"] for result in results if "rejected" in result]
     comparison = _together([result for result in results if "rejected" not in result])
-    faults = [
-        (name, result.get("fault")) for (name, _), result in zip(proposals, results, strict=True)
-    ]
+    faults = [(name, row.get("fault")) for (name, _), row in zip(proposals, results, strict=True)]
     return _whole(Proposals(_ranked(comparison, rank), dict(proposals), rejected), faults)
 
 

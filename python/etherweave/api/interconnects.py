@@ -160,9 +160,7 @@ def names() -> list[str]:
 
 def differing(chosen: Sequence[Interconnect]) -> list[tuple[str, list[str]]]:
     """List keys whose figures differ between profiles with the figures, empty where it has none."""
-    by_key = [
-        {source["key"]: json.dumps(source["value"]) for source in each.sources} for each in chosen
-    ]
+    by_key = [{row["key"]: json.dumps(row["value"]) for row in each.sources} for each in chosen]
     keys = sorted(set().union(*by_key))
     rows = [(key, [figures.get(key, "") for figures in by_key]) for key in keys]
     return [(key, values) for key, values in rows if len(set(values)) > 1]

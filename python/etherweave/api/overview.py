@@ -195,11 +195,9 @@ def _sampled_calls(result: Result) -> dict[str, dict[str, float]]:
         if "samples" not in facts:
             continue
         by_round: dict[int, list[float]] = {}
-        for name, number, duration_ns in _rows(
-            result, "iterations", "job", "iteration", "duration_ns"
-        ):
+        for name, number, time_ns in _rows(result, "iterations", "job", "iteration", "duration_ns"):
             if name == job["name"]:
-                by_round.setdefault(number, []).append(duration_ns / 1e3)
+                by_round.setdefault(number, []).append(time_ns / 1e3)
         means = [math.fsum(all_) / len(all_) for _, all_ in sorted(by_round.items())]
         (operation,) = facts["operation"]
         if len(means) > 1:
@@ -324,9 +322,7 @@ def _drops(result: Result) -> dict[str, Any]:
     return {
         "packets": sum(packets for packets, _ in ports.values()),
         "bytes": sum(size for _, size in ports.values()),
-        "ports": [
-            _port(place) | {"packets": packets, "bytes": size} for place, (packets, size) in worst
-        ],
+        "ports": [_port(at) | {"packets": packets, "bytes": size} for at, (packets, size) in worst],
     }
 
 
@@ -337,9 +333,7 @@ def _port(place: tuple[str, int, str]) -> dict[str, Any]:
 def _pauses(result: Result) -> dict[str, Any]:
     known = result.columns("ports")
     causes = [cause for cause in PAUSE_CAUSES if f"tx_pause_{cause}_packets" in known]
-    counts = {"frames": "tx_pause_packets"} | {
-        cause: f"tx_pause_{cause}_packets" for cause in causes
-    }
+    counts = {"frames": "tx_pause_packets"} | {why: f"tx_pause_{why}_packets" for why in causes}
     ports: dict[tuple[str, int, str], list[tuple[Any, ...]]] = {}
     columns = ("node", "port", "peer", "tx_pause_duration_ns", *counts.values())
     for node, port, peer, duration_ns, *frames in _rows(result, "ports", *columns):

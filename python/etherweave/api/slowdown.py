@@ -38,9 +38,7 @@ def slowdowns(together: Result, alone: Mapping[str, Result]) -> list[Slowdown]:
 
     ``alone`` has, by name of a job, its run with ``run.jobs`` of that name only.
     """
-    comparisons = [
-        _compared(job, overview(together), overview(result)) for job, result in alone.items()
-    ]
+    comparisons = [_compared(job, overview(together), overview(run)) for job, run in alone.items()]
     return [compared for compared in comparisons if compared]
 
 

@@ -174,9 +174,7 @@ def _of_messages(place: _Places, threads: _Numbers) -> _Places:
     }
 
 
-def _transfers(
-    tables: Tables, threads: _Places, messages: _Places, edge_ns: int
-) -> Iterator[Event]:
+def _transfers(tables: Tables, threads: _Places, messages: _Places, end_ns: int) -> Iterator[Event]:
     """Yield an arrow for each message, and its arrival, where Perfetto ends the arrow."""
     names = ("job", "source", "destination", "tag", "bytes", "start_ns", "end_ns")
     place = threads | messages
@@ -186,7 +184,7 @@ def _transfers(
         about = {"bytes": size, "tag": tag, "source": source, "destination": destination}
         from_, to = place.get((job, source)), place.get((job, destination))
         if from_ and to:
-            sent_ns = max(0, _whole(start) - edge_ns)
+            sent_ns = max(0, _whole(start) - end_ns)
             arrived_ns = max(sent_ns, _whole(end) - EDGE_NS)
             sent = {"pid": from_[0], "tid": from_[1], "ts": sent_ns / 1e3}
             arrived = {"pid": to[0], "tid": to[1], "ts": arrived_ns / 1e3}

@@ -307,9 +307,7 @@ def _entry(cells: list[str], mistake: _Mistake) -> Entry:
     first, last = (_number(COLUMNS[place], cells[place], 0, mistake) for place in (1, 2))
     if first > last:
         raise mistake(COLUMNS[2], cells[2], f"{first} or more, where the range begins")
-    group = (
-        _number(COLUMNS[place], cells[place], ANY, mistake) for place in range(5, len(COLUMNS))
-    )
+    group = (_number(COLUMNS[at], cells[at], ANY, mistake) for at in range(5, len(COLUMNS)))
     return Entry(cells[0], first, last, cells[3], cells[4], *group)
 
 

@@ -138,9 +138,7 @@ def deaths(lines: Iterable[TextLine]) -> list[TextLine]:
 
 def failures(lines: Iterable[TextLine]) -> list[TextLine]:
     """Find messages that something failed, among lines behind the last row."""
-    return [
-        line for line in lines if _is_message(line.text, _FAILED) and not _PROSE.search(line.text)
-    ]
+    return [row for row in lines if _is_message(row.text, _FAILED) and not _PROSE.search(row.text)]
 
 
 def _is_message(text: str, pattern: re.Pattern[str]) -> bool:

@@ -129,9 +129,7 @@ def separating_fields(baseline: Numbers, candidate: Numbers) -> list[str]:
     """
     every = [field.value for field in IgnoredField]
     for fields in (*([field] for field in every), every):
-        if {_blank(point, fields) for point in baseline} & {
-            _blank(point, fields) for point in candidate
-        }:
+        if {_blank(row, fields) for row in baseline} & {_blank(row, fields) for row in candidate}:
             return fields
     return []
 

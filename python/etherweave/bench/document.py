@@ -53,16 +53,12 @@ _BLANKS = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 """Blanks of web pages and mail programs, and their signs without a width."""
 _WRITTEN_OUT_MIN = 3  # Ends of lines written out that a text in one line must have.
 _BEFORE_MAX = 30  # Lines before a part that its adapter may look at.
-_BEGINS = re.compile(
-    "|".join(f"(?P<{name}>{adapter.begins})" for name, adapter in ADAPTERS.items())
-)
+_BEGINS = re.compile("|".join(f"(?P<{name}>{tool.begins})" for name, tool in ADAPTERS.items()))
 _TABLES = re.compile(
     "|".join(f"(?P<{name}>{adapter.table})" for name, adapter in ADAPTERS.items() if adapter.table)
 )
 _FRAGMENTS = re.compile(
-    "|".join(
-        f"(?P<{name}>{adapter.fragment})" for name, adapter in ADAPTERS.items() if adapter.fragment
-    )
+    "|".join(f"(?P<{name}>{tool.fragment})" for name, tool in ADAPTERS.items() if tool.fragment)
 )
 _SIGNATURES = [(re.compile(adapter.json), adapter) for adapter in ADAPTERS.values() if adapter.json]
 
@@ -343,15 +339,13 @@ def _begun_by_table(
     return begun if is_untitled and has_rows and not begun.is_one_run else None
 
 
-def _object(
-    lines: Sequence[TextLine], index: int, is_cut: bool
-) -> tuple[Adapter | None, TextBlock]:
+def _object(lines: Sequence[TextLine], at: int, is_cut: bool) -> tuple[Adapter | None, TextBlock]:
     """Take the object that begins here, with the adapter that wrote it; else a single line."""
-    if not _is_object(lines[index]):
-        return None, TextBlock((lines[index],), False)
-    end = _object_end(lines, index)
-    after = end or _next_beginning(lines, index)
-    within = tuple(lines[index:after])
+    if not _is_object(lines[at]):
+        return None, TextBlock((lines[at],), False)
+    end = _object_end(lines, at)
+    after = end or _next_beginning(lines, at)
+    within = tuple(lines[at:after])
     text = "\n".join(line.text for line in within)
     owner = next((adapter for sign, adapter in _SIGNATURES if sign.search(text)), None)
     data = _decoded_object(text) if end else None

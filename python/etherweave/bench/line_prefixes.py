@@ -182,9 +182,7 @@ def _templates(lines: Sequence[TextLine], is_beginning: IsBeginning) -> list[_Sh
         for template in map(_template, _ends(text, is_beginning))
         if all(re.match(template, other) for other in filled[index:][:2])
     )
-    reaches = {
-        template: sum(bool(re.match(template, text)) for text in filled) for template in counts
-    }
+    reaches = {form: sum(bool(re.match(form, text)) for text in filled) for form in counts}
     usual = [template for template in counts if reaches[template] >= min(_ALIKE_MIN, len(filled))]
     usual.sort(key=lambda template: (reaches[template], counts[template], len(template)))
     return [_Shape(template=template) for template in reversed(usual)]
@@ -234,9 +232,7 @@ def _without(
         match if match and (is_usual or not key or key in own) else None
         for key, match in zip(keys, matches, strict=True)
     ]
-    rests = [
-        line.text[match.end() :] for match, (_, line) in zip(taken, keyed, strict=True) if match
-    ]
+    rests = [line.text[hit.end() :] for hit, (_, line) in zip(taken, keyed, strict=True) if hit]
     width = 0 if shape.template else _width(rests, is_beginning)
     result: list[tuple[str | None, TextLine]] = []
     for (before, line), match, key in zip(keyed, taken, keys, strict=True):

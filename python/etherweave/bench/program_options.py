@@ -191,9 +191,7 @@ def options(
     """
     lines = [_LINE.fullmatch(line.strip()) for line in text.strip().splitlines()]
     assert all(lines), f"a line that declares no option: {text}"
-    of_programs = {
-        name: pattern for names, pattern in (programs or {}).items() for name in names.split()
-    }
+    of_programs = {name: form for names, form in (programs or {}).items() for name in names.split()}
     declared = tuple(_declared(line, of_programs) for line in lines if line)
     groups = tuple(frozenset(names.split()) for names in exclusive)
     unknown = of_programs.keys() | {name for group in groups for name in group}

@@ -101,9 +101,7 @@ def run_tests(
                 known.get((entry.section, case.name)) or Trial(case, None, case.excluded)
                 for case in repetition
             ]
-            counted = [
-                (trial.case, trial.result) for trial in own if trial.result and not trial.problem
-            ]
+            counted = [(run.case, run.result) for run in own if run.result and not run.problem]
             trials += own
             tables.append(tests[entry.section].tables(fabric, counted) if counted else [])
         results.append(TestResult(entry, trials, tables[0], tables))

@@ -193,9 +193,7 @@ def _facts(results: "Sequence[TestResult]", draft: str, fabric: str) -> dict[str
             {
                 "name": table.name,
                 "title": table.title,
-                "columns": [
-                    {"title": column.title, "observed": column.point} for column in table.columns
-                ],
+                "columns": [{"title": row.title, "observed": row.point} for row in table.columns],
                 "rows": [[plain(cell) for cell in row] for row in table.rows],
                 "note": table.note,
             }

@@ -198,9 +198,7 @@ def _longest(job_limits: JobLimits, count: int) -> list[str]:
     stretches = sorted(job_limits.path, key=lambda stretch: (-stretch.time_ns, stretch.start_ns))[
         :count
     ]
-    return ["  longest parts:"] * bool(stretches) + [
-        f"    {_stretch(stretch)}" for stretch in stretches
-    ]
+    return ["  longest parts:"] * bool(stretches) + [f"    {_stretch(part)}" for part in stretches]
 
 
 def _stretch(stretch: Stretch) -> str:

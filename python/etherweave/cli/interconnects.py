@@ -159,6 +159,4 @@ def _print_side_by_side(profiles: list[Interconnect]) -> None:
     print_table(heads, [(name, *map(of, profiles)) for name, of in figures.items()])
     print()
     rows = differing(profiles)
-    print_table(
-        ("figure", *(profile.name for profile in profiles)), [(key, *of) for key, of in rows]
-    )
+    print_table(("figure", *(row.name for row in profiles)), [(key, *of) for key, of in rows])

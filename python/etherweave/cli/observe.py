@@ -126,9 +126,7 @@ def _draw(observation: "Observation", heat: Path | None, animation: Path | None)
 def _json(observation: "Observation") -> str:
     tables = {name: _rows(_tables(observation)[name]) for name in ("points", "patterns", "series")}
     (point,) = tables.pop("points")
-    links = [
-        dict(zip(_KEYS, _figures(interval), strict=True)) for interval in observation.intervals()
-    ]
+    links = [dict(zip(_KEYS, _figures(row), strict=True)) for row in observation.intervals()]
     return json.dumps({"point": point, **tables, "links": links}, indent=2)
 
 

@@ -74,9 +74,7 @@ def facts(result: "SampledResult") -> dict[str, Any]:
         "figures": {row.name: figure(row) for row in result.figures},
         "left_out": dict(result.left_out),
         "warnings": list(result.warnings),
-        "model_errors": {
-            job: error_facts(model_error) for job, model_error in result.model_errors.items()
-        },
+        "model_errors": {job: error_facts(error) for job, error in result.model_errors.items()},
     }
 
 

@@ -136,9 +136,7 @@ def _print_studies(as_json: bool) -> None:
     from etherweave.study.declared import FILE, read_declaration
     from etherweave.study.folder import shipped
 
-    titles = {
-        name: read_declaration(folder / FILE).title for name, folder in sorted(shipped().items())
-    }
+    titles = {name: read_declaration(home / FILE).title for name, home in sorted(shipped().items())}
     known = records()
     if as_json:
         print(json.dumps([_record_facts(name, titles[name], known[name]) for name in titles]))

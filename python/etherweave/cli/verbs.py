@@ -144,9 +144,7 @@ def group(package: str, about: str, lines: Mapping[str, str | Verb], **options: 
     a :class:`typer.Typer` of further verbs. What its module calls ``EXAMPLES`` ends its help, and
     ``SETTINGS`` are those of its context.
     """
-    verbs = {
-        name: Verb(name, line) if isinstance(line, str) else line for name, line in lines.items()
-    }
+    verbs = {name: Verb(name, row) if isinstance(row, str) else row for name, row in lines.items()}
     return typer.Typer(
         cls=type("VerbGroup", (VerbGroup,), {"package": package, "verbs": verbs}),
         help=about,

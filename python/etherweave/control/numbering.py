@@ -136,9 +136,7 @@ def _check_distinct(datapaths: Iterable[int]) -> None:
 
 def _rule(own: Mapping[int, int], rule: rules.FlowRule) -> rules.FlowRule:
     match = tuple(_match(own, field) for field in rule.match)
-    return rule._replace(
-        match=match, actions=tuple(_action(own, action) for action in rule.actions)
-    )
+    return rule._replace(match=match, actions=tuple(_action(own, step) for step in rule.actions))
 
 
 def _match(own: Mapping[int, int], field: rules.MatchField) -> rules.MatchField:

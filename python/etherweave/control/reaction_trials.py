@@ -147,9 +147,7 @@ def _create_interfaces() -> None:
 @contextlib.contextmanager
 def _ebpf() -> Iterator[None]:
     (switch,) = trial_plan().switches
-    interfaces = {
-        port.number: RatedInterface(f"p{port.number}", BITS_PER_S) for port in switch.ports
-    }
+    interfaces = {end.number: RatedInterface(f"p{end.number}", BITS_PER_S) for end in switch.ports}
     with kernel_program() as loaded, attached(loaded, switch, interfaces):
         yield
 

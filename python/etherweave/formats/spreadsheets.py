@@ -71,9 +71,7 @@ def _flat(table: "polars.DataFrame") -> "polars.DataFrame":
 
     nested = [name for name, kind in table.schema.items() if kind.is_nested()]
     texts = [
-        polars.Series(
-            name, [None if value is None else str(value) for value in table[name].to_list()]
-        )
+        polars.Series(name, [None if cell is None else str(cell) for cell in table[name].to_list()])
         for name in nested
     ]
     return table.with_columns(texts)

@@ -516,9 +516,7 @@ def _inference(job: _Job) -> list[Quantity]:
         for metric in (FIRST_TOKEN_TIME, *_SPANS)
         for test, percent in _STATISTICS
     ]
-    shares = (
-        _mean_of(launch, TRANSFER) / _mean_of(launch, FIRST_TOKEN_TIME) for launch in launches
-    )
+    shares = (_mean_of(run, TRANSFER) / _mean_of(run, FIRST_TOKEN_TIME) for run in launches)
     figures.append(("", FABRIC_SHARE, tuple(shares)))
     if "experts" in job.facts:
         of_tokens = (fmean(launch[_EXCHANGE]) / _mean_of(launch, TOKEN_GAP) for launch in launches)

@@ -139,9 +139,7 @@ def _configuration(fabric: BenchFabric, results: Sequence[TestResult], full: boo
         ("sweeps", "as in the draft" if full else "short"),
         ("seed", resolved["seed"]),
     ]
-    less = [
-        (result.entry.section, result.entry.title, result.entry.reduction) for result in results
-    ]
+    less = [(test.entry.section, test.entry.title, test.entry.reduction) for test in results]
     table = Table(("test", "title", "less than the draft asks for"), less)
     section = _pairs("configuration", "3 Test configuration", rows)
     return Section(section.name, section.title, tables=[*section.tables, table])

@@ -127,9 +127,7 @@ def network_load_test(together: Result, alone: Result, job: str) -> str:
     """Print a job alone and beside congestors as ``network_load_test`` does."""
     tests = _workload(together, job)
     workloads = [job["workload"] for job in tomllib.loads(together.resolved)["job"]]
-    congestors = [
-        workload["gpcnet_congestor"] for workload in workloads if "gpcnet_congestor" in workload
-    ]
+    congestors = [job["gpcnet_congestor"] for job in workloads if "gpcnet_congestor" in job]
     ranks = sum(int(congestor["ranks"]) for congestor in (tests, *congestors))
     nodes = [_hosts(congestor) for congestor in congestors]
     least = f"(min {min(nodes, default=0)} nodes per congestor)"

@@ -216,9 +216,7 @@ def overview(sampled: Sampled, interconnects: Sequence[Interconnect]) -> Section
         + (" Bands: intervals of 90 % of samples." if sampled else "")
     )
     table = Table((*HEAD, *SIMULATED), [row(interconnect) for interconnect in interconnects])
-    asked = Table(
-        ("profile", *product_titles()), [product(interconnect) for interconnect in interconnects]
-    )
+    asked = Table(("profile", *product_titles()), [product(profile) for profile in interconnects])
     return Section("overview", "What each profile yields", caption, figure, [table, asked])
 
 

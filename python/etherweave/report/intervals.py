@@ -14,9 +14,7 @@ class Intervals:
 
     def share(self, from_ns: float, until_ns: float, cells: int) -> Floats:
         """Return which part of each of a number of cells they cover, in sum."""
-        begun, ended = (
-            _later(ordered, from_ns, until_ns, cells) for ordered in (self._starts, self._ends)
-        )
+        begun, ended = (_later(end, from_ns, until_ns, cells) for end in (self._starts, self._ends))
         return begun - ended
 
     def begun(self, from_ns: float, until_ns: float, cells: int) -> Floats:

@@ -92,9 +92,7 @@ def read_record(home: Path) -> StudyRecord | None:
 def recorded_times(home: Path) -> dict[str, float]:
     """Read the time of each experiment of a study by its record [s]; nothing without one."""
     try:
-        return {
-            name: float(taken_s) for name, taken_s in read_json(home / RECORD)["taken_s"].items()
-        }
+        return {key: float(taken_s) for key, taken_s in read_json(home / RECORD)["taken_s"].items()}
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         return {}
 

@@ -67,9 +67,7 @@ def _has_fidelity(key: str, value: object) -> bool:
     if isinstance(value, Mapping):
         return any(_has_fidelity(f"{key}.{name}", value) for name, value in value.items())
     if isinstance(value, list):
-        return any(
-            _has_fidelity(f"{key}.{number}", element) for number, element in enumerate(value)
-        )
+        return any(_has_fidelity(f"{key}.{number}", part) for number, part in enumerate(value))
     return _FIDELITY.fullmatch(key) is not None
 
 
@@ -92,9 +90,7 @@ def shortlist(
     flow, packet = in_fidelity(what, "flow"), in_fidelity(what, "packet")
     frame = sweep(flow, Path(directory) / FLOW, executor, on_progress).to_polars()
     others = {*flow.axes, ERROR}
-    known = [
-        name for name, kind in frame.schema.items() if kind.is_numeric() and name not in others
-    ]
+    known = [key for key, kind in frame.schema.items() if kind.is_numeric() and key not in others]
     if first.figure not in known:
         raise SweepError(f"{first.figure}: no figure; expected one of {', '.join(known)}")
     means = _means(what, flow, _figures(frame, first.figure))

@@ -59,9 +59,7 @@ def site_choices(
         for key in _keys(resolved, row["unstated"].split(".")):
             is_stated = _lookup(stated, key) is not None or any(_meet(key, own) for own in others)
             if not is_stated and _lookup(resolved, key) in row["values"]:
-                values = [
-                    value for value in row["values"] if _takes(scenario, {**changes, key: value})
-                ]
+                values = [own for own in row["values"] if _takes(scenario, {**changes, key: own})]
                 if len(values) == len(row["values"]):
                     choice = Choice(values, row.get("weights", [1.0] * len(values)))
                     open_choices[f"{row['name']}: {key}"] = {key: choice}

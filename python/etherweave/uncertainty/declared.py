@@ -154,9 +154,7 @@ def _of_file(file: str) -> Declared:
             raise UncertaintyError(f"{where}.key: {entry['key']} is uncertain twice; expected once")
         distributions[entry["key"]] = _distribution(where, entry)
     rows = _tables(file, table, "correlation")
-    return Declared(
-        distributions, [_correlation(file, number, row) for number, row in enumerate(rows)]
-    )
+    return Declared(distributions, [_correlation(file, at, row) for at, row in enumerate(rows)])
 
 
 def _tables(file: str, table: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

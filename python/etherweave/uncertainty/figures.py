@@ -183,9 +183,7 @@ def unknowns(
     known = {key for name in own for key in fits[name].fitted}
     fits = {name: fit for name, fit in fits.items() if name not in own or fit.parts}
     fitted = {key for fit in fits.values() for key in fit.fitted}
-    named = {
-        key: spread_named(entry.spread) for entry in stated if entry.spread for key in entry.keys
-    }
+    named = {key: spread_named(row.spread) for row in stated if row.spread for key in row.keys}
     estimates = {key: time for key, time in times.items() if key not in fitted | known}
     ranged = [key for key, estimate in estimates.items() if _ends(estimate)]
     widths = {key: named.get(key) or spread_of(key) for key in estimates if key not in ranged}

@@ -155,19 +155,17 @@ def _header(line: TextLine, before: list[str]) -> list[str]:
     return header
 
 
-def _read(
-    draft: Draft, header: list[str], rows: list[TextLine], time: Metric, rate: Metric
-) -> None:
+def _read(draft: Draft, names: list[str], rows: list[TextLine], time: Metric, rate: Metric) -> None:
     integers = ("#bytes", "#iterations", "sl")
     special = dict.fromkeys(integers, INTEGER) | {"t_stdev[usec]": _DEVIATION}
-    kinds = [special.get(name, _FIXED) for name in header]
+    kinds = [special.get(name, _FIXED) for name in names]
     sizes = []
-    _check_cycles(draft, [dict(zip(header, row.text.split(), strict=False)) for row in rows])
+    _check_cycles(draft, [dict(zip(names, row.text.split(), strict=False)) for row in rows])
     for row in rows:
-        cells = dict(zip(header, fields(row, kinds), strict=True))
+        cells = dict(zip(names, fields(row, kinds), strict=True))
         _add(draft, cells, row.number, time, rate)
         sizes.append((row.number, int(cells["#bytes"])))
-    if "sl" not in header:
+    if "sl" not in names:
         check_rising(sizes)
     for gap in missing_powers([size for _, size in sizes]):
         draft.miss(f"no row for {gap} B")

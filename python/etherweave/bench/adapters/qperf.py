@@ -141,9 +141,7 @@ def _size(line: TextLine) -> int:
 
 def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
     seconds, tests = request.seconds or 2.0, request.options.words or ("tcp_bw", "tcp_lat")
-    largest = min(
-        next(most for names, most in _SIZES_MAX if test.startswith(names)) for test in tests
-    )
+    largest = min(next(most for key, most in _SIZES_MAX if test.startswith(key)) for test in tests)
     if (request.size_min or 0) > largest or (request.size_max or 0) > largest:
         raise plans.BenchmarkPlanError(f"{' '.join(tests)} of qperf send at most {largest} B")
     sizes = plans.doubling(request.size_min or 1, request.size_max or largest)

@@ -367,9 +367,7 @@ _SIZE = re.compile(r"msg-size=(\d+)\.")
 
 def _parse_sockperf(draft: Draft) -> None:
     draft.program = "sockperf"
-    lines = [
-        TextLine(line.number, line.text.removeprefix("sockperf: ")) for line in draft.block.lines
-    ]
+    lines = [TextLine(row.number, row.text.removeprefix("sockperf: ")) for row in draft.block.lines]
     version = re.search(r"== version #(\S+)", lines[0].text)
     draft.version = version and version[1]
     if not version:

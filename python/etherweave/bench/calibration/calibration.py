@@ -177,9 +177,7 @@ class Calibration:
             "effective": self.effective,
             "emulator_error": self.emulator_error,
             "warnings": list(self.warnings),
-            "micro_benchmarks": [
-                micro_benchmark.facts() for micro_benchmark in self.micro_benchmarks
-            ],
+            "micro_benchmarks": [benchmark.facts() for benchmark in self.micro_benchmarks],
             "held_out": [prediction.facts() for prediction in self.held_out],
             "typical_error": self.typical_error,
             "typical_error_of_mean": self.typical_error_of_mean,

@@ -65,10 +65,8 @@ def _launch_directory(directory: Path, workload: PlannedWorkload, round_number: 
     return below(directory, f"{workload.directory}.{round_number}")
 
 
-def _measured_workload(
-    workload: PlannedWorkload, launches: int, directory: Path
-) -> MeasuredWorkload:
-    places = [_launch_directory(directory, workload, number) for number in range(launches)]
+def _measured_workload(workload: PlannedWorkload, launches: int, home: Path) -> MeasuredWorkload:
+    places = [_launch_directory(home, workload, number) for number in range(launches)]
     results = [loaded(place) for place in places]
     return of_results(workload.name, workload.scenario, results)
 

@@ -54,9 +54,7 @@ def inspect_hosts(
     outcome = launcher.launch(job)
     if outcome.ending is Ending.INTERRUPTED:
         raise KeyboardInterrupt
-    seen = {
-        monitor_output.times.host: monitor_output for monitor_output in monitor_outputs(job, NAME)
-    }
+    seen = {output.times.host: output for output in monitor_outputs(job, NAME)}
     files = {
         monitor_output.times.host: monitor_output
         for monitor_output in monitor_outputs(job, _CAPTURE)
@@ -143,10 +141,8 @@ def inspection_facts(
     ]
 
 
-def _facts(host_inspection: HostInspection | None) -> Mapping[str, Any] | None:
-    return (
-        host_inspection.snapshot.facts() if host_inspection and host_inspection.snapshot else None
-    )
+def _facts(inspection: HostInspection | None) -> Mapping[str, Any] | None:
+    return inspection.snapshot.facts() if inspection and inspection.snapshot else None
 
 
 _NET = "/sys/class/net/{interface}"

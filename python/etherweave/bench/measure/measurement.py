@@ -189,9 +189,7 @@ def _command(plan: _Plan, files: Sequence[Path]) -> BenchmarkCommand:
 
 
 def _result(plan: _Plan, done: Sequence[_Launched]) -> Result:
-    joined = {
-        name: pl.concat([launched.tables[name] for launched in done]) for name in done[0].tables
-    }
+    joined = {name: pl.concat([run.tables[name] for run in done]) for name in done[0].tables}
     return Result(
         tables={name: table.to_arrow() for name, table in joined.items()},
         summary=_summary(plan, joined, [launched.outcome for launched in done]),

@@ -51,9 +51,7 @@ class EtherweaveBenchmarks(rfm.RunOnlyRegressionTest):
     def is_whole(self) -> Any:
         """Hold when every experiment gave numbers."""
         facts = self._facts()
-        failed = [
-            experiment["name"] for experiment in facts["experiments"] if not experiment["counted"]
-        ]
+        failed = [row["name"] for row in facts["experiments"] if not row["counted"]]
         return sn.assert_true(facts["is_finished"] and not failed, f"without numbers: {failed}")
 
     @run_before("performance")

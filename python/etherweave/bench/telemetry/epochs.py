@@ -79,9 +79,7 @@ def keep(store: Store, name: str, job: LaunchJob) -> None:
     """Store the recordings of a launch, in place of earlier ones of the same launch."""
     home = store.telemetry(name)
     shutil.rmtree(home, ignore_errors=True)
-    left = {
-        monitor_output.times.host: monitor_output for monitor_output in monitor_outputs(job, NAME)
-    }
+    left = {output.times.host: output for output in monitor_outputs(job, NAME)}
     for host in places(job, NAME):
         own = below(home, host)
         own.mkdir(parents=True)

@@ -31,9 +31,7 @@ COST = Gauge(f"{PREFIX}_sampling_processor_seconds", "Processor time that the sa
 
 def metrics() -> list[str]:
     """Name every series that is ever written."""
-    counters = [
-        f"{family.metric(column)}_total" for family in FAMILIES for column in family.columns
-    ]
+    counters = [f"{family.metric(name)}_total" for family in FAMILIES for name in family.columns]
     return [f"{RUN}_info", *(gauge.name for gauge in (STARTED, ENDED, PERIOD, COST)), *counters]
 
 
@@ -42,9 +40,7 @@ def history(*recordings: Recording) -> str:
 
     Prometheus counts milliseconds, and rejects two samples of one: the later one is written.
     """
-    by_time = [
-        {_milliseconds(sample.time_ns): sample for sample in host.samples} for host in recordings
-    ]
+    by_time = [{_milliseconds(row.time_ns): row for row in host.samples} for host in recordings]
     samples = [tuple(kept.values()) for kept in by_time]
     return _exposition(list(zip(recordings, samples, strict=True)), has_times=True)
 

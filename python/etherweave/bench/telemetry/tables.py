@@ -44,9 +44,7 @@ def file_name(family: str) -> str:
 
 
 def _table(family: Family, recording: Recording) -> pyarrow.Table:
-    rows = [
-        (sample.time_ns, row) for sample in recording.samples for row in sample.rows[family.name]
-    ]
+    rows = [(step.time_ns, row) for step in recording.samples for row in step.rows[family.name]]
     columns: dict[str, pyarrow.Array] = {
         "run": _repeated(recording.run, len(rows)),
         "host": _repeated(recording.host, len(rows)),

@@ -22,9 +22,7 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     """Report T_transfer over load, its factor, and where the knee is."""
     measured = [(case, transfer_times_us(case, result)) for case, result in trials]
-    base = next(
-        (percentile(times, 99) for case, times in measured if not case.labels[AXES[1]]), None
-    )
+    base = next((percentile(times, 99) for row, times in measured if not row.labels[AXES[1]]), None)
     lines: list[list[Cell]] = []
     has_knee = False
     for case, times in measured:

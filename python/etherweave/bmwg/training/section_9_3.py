@@ -30,9 +30,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
         own = means.setdefault(tuple(case.labels[axis] for axis in KEY), {})
         values = bus_gbytes(case, result)
         own[case.labels["collective"]] = sum(values) / len(values)
-    rows = [
-        [*key, own["allgather"] / own["allreduce"]] for key, own in means.items() if len(own) == 2
-    ]
+    rows = [[*key, of["allgather"] / of["allreduce"]] for key, of in means.items() if len(of) == 2]
     columns = [
         *(Column(axis, SETTING) for axis in KEY),
         Column("BusBW of all-gather over all-reduce", SOFTWARE),

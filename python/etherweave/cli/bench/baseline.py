@@ -42,7 +42,5 @@ def list_all(file: File) -> None:
     """List the baselines of a file."""
     with mistakes(BaselineError):
         kept = baselines(file)
-    rows = [
-        (name, row.site, moment(row.start_ns), str(len(row.rows))) for name, row in kept.items()
-    ]
+    rows = [(key, row.site, moment(row.start_ns), str(len(row.rows))) for key, row in kept.items()]
     print_table(("name", "cluster", "measured", ">points"), rows)

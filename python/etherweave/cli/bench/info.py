@@ -97,9 +97,7 @@ def _print(
     print_table(("", ""), rows)
     if adapter is None:
         return
-    metrics = [
-        (metric.name, metric.unit, metric.better, metric.meaning) for metric in adapter.metrics
-    ]
+    metrics = [(row.name, row.unit, row.better, row.meaning) for row in adapter.metrics]
     print_table(("metric", "unit", "better", ""), metrics)
     planned = _plan(adapter, program)
     if isinstance(planned, str):

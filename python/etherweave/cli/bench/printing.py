@@ -38,9 +38,7 @@ def _print_points(place: str, points: list[PointSummary]) -> None:
 def _row(point_summary: PointSummary) -> tuple[str, ...]:
     facts, point = point_summary.facts(), point_summary.point
     names = ("median", "low", "high", "n", "min", "max", "p99")
-    values = [
-        str(facts[name]) if name == "n" else _amount(facts[name], point.unit) for name in names
-    ]
+    values = [str(facts[key]) if key == "n" else _amount(facts[key], point.unit) for key in names]
     statistic = "" if point.statistic == "mean" else point.statistic
     words = " ".join(filter(None, (point.metric, statistic, point.labels)))
     state = "" if facts["is_stable"] else "unstable"

@@ -206,8 +206,6 @@ def _warn(findings: Sequence["EnvironmentFinding"]) -> None:
 
 def _print_recording_cost(epochs: Sequence["Epoch"]) -> None:
     """Print the processor time of recording, on the host where it was largest."""
-    most = max(
-        (epoch for epoch in epochs if epoch.cost), key=lambda epoch: epoch.cost or 0.0, default=None
-    )
+    most = max((row for row in epochs if row.cost), key=lambda row: row.cost or 0.0, default=None)
     if most:
         notice(f"Telemetry took at most {most.cost:.2%} of a processor, on {most.host}.")

@@ -216,9 +216,7 @@ class Controller:
     @property
     def is_settled(self) -> bool:
         """Whether every switch of the plan is connected and has its rules."""
-        return all(
-            switch.installed is self.desired[switch.name] for switch in self.switches.values()
-        )
+        return all(node.installed is self.desired[node.name] for node in self.switches.values())
 
     def connected_switches(self) -> dict[str, SwitchSession]:
         """Return the switches that are connected now."""

@@ -50,13 +50,9 @@ def survey(controller: Controller, wait_s: float, stop: threading.Event) -> Surv
         absent = {name: "not connected" for name in controller.switches if name not in sessions}
         for name, session in sessions.items():
             _read(name, session, tables, absent)
-        ready_s = {
-            name: since_s for name in tables if _forwards_probes(tables[name], controller, name)
-        }
+        ready_s = {key: since_s for key in tables if _forwards_probes(tables[key], controller, key)}
         wiring = controller.discovery.report(controller.discovery.observed(sessions, ready_s))
-    drifts = {
-        name: drift.compare(controller.desired[name], reported) for name, reported in tables.items()
-    }
+    drifts = {name: drift.compare(controller.desired[name], rows) for name, rows in tables.items()}
     return Survey(drifts, tables, absent, wiring)
 
 

@@ -43,9 +43,7 @@ def _ready(
 ) -> list[tuple[DmpInterface, AddressRequest]]:
     """Wait for frames or for the next deadline."""
     wait_s = min(request.deadline_s for _, request in requests) - time.monotonic()
-    received, _, _ = select.select(
-        [interface for interface, _ in requests], [], [], max(0.0, wait_s)
-    )
+    received, _, _ = select.select([port for port, _ in requests], [], [], max(0.0, wait_s))
     now_s = time.monotonic()
     return [pair for pair in requests if pair[0] in received or pair[1].deadline_s <= now_s]
 

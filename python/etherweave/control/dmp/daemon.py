@@ -188,9 +188,7 @@ class _EventLoop:
         settled = all(monitored.watch.is_settled for monitored in self._interfaces)
         if settled or time.monotonic() >= self._ready_s:
             self._ready_s = None
-            notify(
-                "READY=1", f"STATUS={', '.join(monitored.status for monitored in self._interfaces)}"
-            )
+            notify("READY=1", f"STATUS={', '.join(port.status for port in self._interfaces)}")
 
 
 def notify(*facts: str) -> None:

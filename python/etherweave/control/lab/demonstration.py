@@ -218,9 +218,7 @@ def count_rules(lab: Lab, scenario: Path) -> RuleCounts:
     switches, spec = lab.layout.plan.switches, lab.layout.planned.spec
     return RuleCounts(
         tuple(status.installed_rules(lab)),
-        tuple(
-            sum(rule.purpose is Purpose.ALTERNATIVE for rule in switch.rules) for switch in switches
-        ),
+        tuple(sum(rule.purpose is Purpose.ALTERNATIVE for rule in node.rules) for node in switches),
         tuple(len(switch.rules) for switch in switches),
         compacted["rules_min"],
         compacted["rules_mean"],

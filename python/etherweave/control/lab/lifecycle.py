@@ -192,9 +192,7 @@ def _create_directory(scope: LabScope, name: str) -> Path:
     return directory
 
 
-def _create(
-    directory: Path, paper: Layout, record: LabRecord, progress: StepProgress
-) -> BootRecord:
+def _create(home: Path, paper: Layout, record: LabRecord, progress: StepProgress) -> BootRecord:
     """Make everything, in an order in which slow parts overlap."""
     plan, is_ovs = paper.plan, record.plane == "ovs"
     hosts = len({host.host for host in plan.hosts})
@@ -210,21 +208,19 @@ def _create(
         for host in plan.hosts:
             if host.host in paper.guests:
                 links.add_tap(guest_interface(paper, host))
-        supervisor = (
-            _start_supervisor(directory, stack) if _needs_supervisor(paper, record) else None
-        )
+        supervisor = _start_supervisor(home, stack) if _needs_supervisor(paper, record) else None
         for end in paper.across:
             if is_ovs:
                 links.disable_checksum_offload(interface(end))
             links.set_up(interface(end))
         if is_ovs:
             progress("Open vSwitch")
-            daemons = start(directory / "ovs", Datapath.NETDEV)
+            daemons = start(home / "ovs", Datapath.NETDEV)
             bridges.build(daemons, plan, paper.wiring)
             load.load(daemons, plan, paper.wiring)
         if supervisor:
             progress("switches in the kernel" if not is_ovs else "agents for pauses")
-            _release_supervisor(supervisor, directory)
+            _release_supervisor(supervisor, home)
     progress("hosts boot")
     return boot(paper, completes_checksums=is_ovs)
 

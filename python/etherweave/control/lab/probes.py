@@ -238,9 +238,7 @@ class ProbeSender(AbstractContextManager["ProbeSender"]):
             self._sockets[probe.source].send(octets)
 
         def is_enough(observed: list[ObservedFrame]) -> bool:
-            out = sum(
-                frame.leaves and isinstance(self._across[frame.end], str) for frame in observed
-            )
+            out = sum(sent.leaves and isinstance(self._across[sent.end], str) for sent in observed)
             return out >= len(probes) or not arrive
 
         observed: dict[int | None, list[ObservedFrame]] = defaultdict(list)

@@ -88,9 +88,7 @@ def _begin_ovs(
     return lambda: stop.recv(1, socket.MSG_PEEK)
 
 
-def _begin_manager(
-    directory: Path, record: LabRecord, plan: FabricPlan, cleanup: ExitStack
-) -> None:
+def _begin_manager(home: Path, record: LabRecord, plan: FabricPlan, cleanup: ExitStack) -> None:
     """Connect all bridges to a controller, and wait until it has installed their rules again.
 
     Open vSwitch empties the tables of a bridge that gets its first controller.
@@ -101,7 +99,7 @@ def _begin_manager(
 
     def planner(failed: Sequence[str]) -> FabricPlan:
         around = replace(record, failed=(*record.failed, *failed))
-        return planned_from(directory, around).plan
+        return planned_from(home, around).plan
 
     controller = Controller(planner, plan, ControllerOptions(port=0), EventLog())
     ends = threading.Event()
@@ -109,7 +107,7 @@ def _begin_manager(
     thread.start()
     cleanup.callback(thread.join)
     cleanup.callback(ends.set)
-    daemons = Daemons(directory / "ovs", Datapath.NETDEV)
+    daemons = Daemons(home / "ovs", Datapath.NETDEV)
     target = f"tcp:127.0.0.1:{controller.port}"
     for index in range(len(plan.switches)):
         daemons.configure("set-controller", f"s{index}", target)

@@ -322,9 +322,7 @@ def spans(key: str) -> tuple[tuple[str, int], ...]:
 
 def _split(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Give each port of a key of several an entry of its own; ``global`` is for all."""
-    return {
-        port: entry for key, entry in table.items() if key != "global" for port in key.split(",")
-    }
+    return {port: row for key, row in table.items() if key != "global" for port in key.split(",")}
 
 
 def _folder(file: str) -> str:
@@ -466,9 +464,7 @@ class _ConfigReader:
         document = self._tables.get("PORT", {}).get(name, {"admin_status": "up"})
         qos = self._qos.get(name, {})
         maps = self._tables.get("PORT_QOS_MAP", {}).get("global", {})
-        bound = {
-            field: reference(value) for field, value in {**maps, **qos}.items() if field in MAPS
-        }
+        bound = {field: reference(text) for field, text in {**maps, **qos}.items() if field in MAPS}
         channel = self._channels.get(name)
         own = document.get("mtu")
         mtu = self._tables.get("PORTCHANNEL", {}).get(channel or "", {}).get("mtu", own)
@@ -491,12 +487,8 @@ class _ConfigReader:
                 for field, value in bound.items()
                 if (MAPS[field], value) in self._maps
             },
-            groups={
-                number: self._group(entry) for number, entry in self._groups.get(name, {}).items()
-            },
-            queues={
-                number: self._queue(entry) for number, entry in self._queues.get(name, {}).items()
-            },
+            groups={number: self._group(row) for number, row in self._groups.get(name, {}).items()},
+            queues={number: self._queue(row) for number, row in self._queues.get(name, {}).items()},
             mapped=self._mapped(qos, bound),
         )
 

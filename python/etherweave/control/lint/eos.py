@@ -306,9 +306,7 @@ def _marking(queue: str, kind: str, words: list[str]) -> Settings:
                 fields[f"green_{side}_threshold"] = str(size * _UNITS[unit])
         if word in ("max-mark-probability", "drop-probability"):
             fields["green_drop_probability"] = str(whole(words[at + 1], 100))
-    return {("marking", queue): "on"} | {
-        ("ecn", queue, key): field for key, field in fields.items()
-    }
+    return {("marking", queue): "on"} | {("ecn", queue, key): text for key, text in fields.items()}
 
 
 def _interfaces(text: str) -> Iterator[str]:

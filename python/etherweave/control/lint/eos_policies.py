@@ -72,9 +72,7 @@ class PolicyMaps:
             every = {(kind, str(number)) for kind, count in _ALL for number in range(count)}
             matched = every if name == REST else set(self.matches.get(name, {}))
             for kind, number in sorted(matched - seen):
-                settings |= {
-                    (f"{what} {kind}", number): action for (what,), action in actions.items()
-                }
+                settings |= {(f"{what} {kind}", number): text for (what,), text in actions.items()}
             seen |= matched
             if actions and name in self.unread:
                 left.append(name)

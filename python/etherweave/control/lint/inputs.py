@@ -74,9 +74,7 @@ def read(files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Configurations
             fabric_file, policy = path, read_fabric(path, text)
         elif kind == "sonic":
             switches[path, ""] = config_db.read(path, text, known)
-            fields = dict.fromkeys(
-                field for switch in switches[path, ""] for field in switch.unknown
-            )
+            fields = dict.fromkeys(field for node in switches[path, ""] for field in node.unknown)
             unread += [UnreadFile(path, tuple(fields))] if fields else []
         elif kind == "host":
             host = host_script.read(path, name.removesuffix(".sh"), text)

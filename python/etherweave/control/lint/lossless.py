@@ -139,9 +139,7 @@ def _is_external(switch: ConfiguredSwitch, port: ConfiguredPort) -> bool:
 
 def groups(site: Configurations) -> Iterator[LintFault]:
     """Find lossless priorities without a lossless priority group."""
-    written = {
-        switch.file for switch in site.switches if any(map(_has_lossless_group, switch.ports))
-    }
+    written = {node.file for node in site.switches if any(map(_has_lossless_group, node.ports))}
     for switch, port in each(site):
         terms = switch.system.terms
         for priority in sorted(port.lossless):

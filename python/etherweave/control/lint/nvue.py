@@ -118,9 +118,7 @@ class _NvueReader:
         self._apply_roce()
         self._percents = {LOSSY: 100} | self._percents
         has_pfc = any(kind == "pfc" for kind, _ in self._profiles)
-        if has_pfc and not any(
-            self._percents.get(lossless_pool) for lossless_pool in LOSSLESS_POOLS
-        ):
+        if has_pfc and not any(self._percents.get(pool) for pool in LOSSLESS_POOLS):
             switch.every["profile",] = LOSSY
             switch.profiles[LOSSY] = {}
         if (whole_percent := sum(self._percents.values())) > 100:
@@ -294,18 +292,14 @@ def _scheduler(words: list[str]) -> Settings | None:
             shares = {"strict": "strict", "dwrr": "fair"}
             return {("share", number): shares[mode] for number in _numbers(queues, 7)}
         case ["traffic-class", queues, "bw-percent", weight]:
-            return {
-                ("share", number): f"wrr {whole(weight, 100)}" for number in _numbers(queues, 7)
-            }
+            return {("share", queue): f"wrr {whole(weight, 100)}" for queue in _numbers(queues, 7)}
     return None
 
 
 def _pfc(words: list[str]) -> Settings | None:
     match words:
         case ["switch-priority", numbers]:
-            return {("pause",): "on"} | {
-                ("lossless", number): "on" for number in _numbers(numbers, 7)
-            }
+            return {("pause",): "on"} | {("lossless", key): "on" for key in _numbers(numbers, 7)}
         case ["rx" | "tx", "disable" | "disabled"]:
             return {("asymmetric",): "on"}
         case ["rx" | "tx", "enable" | "enabled"]:

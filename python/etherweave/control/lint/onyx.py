@@ -145,9 +145,7 @@ class _OnyxReader:
         pools = self.traffic_pools.values()
         lossless = {number for pool in pools if pool.get("type") == "lossless" for number in pool}
         lossy = {number for pool in pools if pool.get("type") != "lossless" for number in pool}
-        without = [
-            level for level in EIGHT if level in lossy or (lossless and level not in lossless)
-        ]
+        without = [key for key in EIGHT if key in lossy or (lossless and key not in lossless)]
         if without:
             switch.profiles[LOSSY] = {}
             switch.every |= {("profile", level): LOSSY for level in without}

@@ -171,9 +171,7 @@ class _TableWriter:
         if length := merged.get(("cable",)):
             self.tables.setdefault("CABLE_LENGTH", {}).setdefault("AZURE", {})[name] = f"{length}m"
         if merged.get(("watchdog",)) == "on":
-            times = {
-                key[1]: value for key, value in merged.items() if key[0] == "watchdog" and key[1:]
-            }
+            times = {key[1]: of for key, of in merged.items() if key[0] == "watchdog" and key[1:]}
             self._put("PFC_WD", name, {**self._watchdog, **times})
         shared = tuple(sorted(item for item in merged.items() if item[0][0] not in _OF_PORTS))
         if shared not in self._layouts:

@@ -33,9 +33,7 @@ class BridgeNames:
 
 def bridge_names(plan: FabricPlan, prefix: str = "s") -> BridgeNames:
     """Name the bridges of a plan s0, s1, s2."""
-    return BridgeNames(
-        {switch.name: f"{prefix}{index}" for index, switch in enumerate(plan.switches)}
-    )
+    return BridgeNames({node.name: f"{prefix}{index}" for index, node in enumerate(plan.switches)})
 
 
 def build(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:

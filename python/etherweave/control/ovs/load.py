@@ -128,12 +128,8 @@ def _differences(
     planned: Mapping[int, _TableEntry],
     write: Callable[[_TableEntry], str],
 ) -> list[str]:
-    surplus = [
-        f"-{write(there[number])}" for number in there if planned.get(number) != there[number]
-    ]
-    lacking = [
-        f"+{write(entry)}" for number, entry in planned.items() if there.get(number) != entry
-    ]
+    surplus = [f"-{write(there[key])}" for key in there if planned.get(key) != there[key]]
+    lacking = [f"+{write(entry)}" for key, entry in planned.items() if there.get(key) != entry]
     return surplus + lacking
 
 
@@ -154,9 +150,7 @@ def _numbered(target: str, switch: SwitchPlan) -> tuple[dict[int, Meter], dict[i
 
 def _meters(target: str) -> dict[int, Meter]:
     matches = _METER.findall(_ofctl("dump-meters", target))
-    return {
-        int(number): Meter(int(number), int(rate), int(burst)) for number, rate, burst in matches
-    }
+    return {int(key): Meter(int(key), int(rate), int(burst)) for key, rate, burst in matches}
 
 
 def _groups(target: str) -> dict[int, Group]:

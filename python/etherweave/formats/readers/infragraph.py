@@ -82,9 +82,7 @@ def _components(file: Source, device: dict[str, Any]) -> dict[str, int]:
 
 
 def _kind(file: Source, device: dict[str, Any]) -> Kind:
-    entries = [
-        mapping(file, entry, "components") for entry in items(file, device["components"], "")
-    ]
+    entries = [mapping(file, row, "components") for row in items(file, device["components"], "")]
     kinds = {str(entry.get("choice")) for entry in entries}
     return "switch" if kinds <= SWITCH_KINDS and kinds & {"port", "switch"} else "host"
 

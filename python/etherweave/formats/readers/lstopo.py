@@ -24,9 +24,7 @@ def read(files: Sequence[Source], servers: int) -> Network:
     file = only(files)
     root = xml(file)
     functions = [element for element in root.walk() if element.of.get("type") == "PCIDev"]
-    nics = [
-        nic for function in functions if (nic := _nic(function.named("object"))) and nic[0] != "lo"
-    ]
+    nics = [nic for part in functions if (nic := _nic(part.named("object"))) and nic[0] != "lo"]
     network = joined_servers(file, nics, servers)
     devices = [element for element in root.walk() if element.of.get("type") == "OSDev"]
     gpus = {

@@ -65,7 +65,5 @@ def _distance(first: list[Element], second: list[Element]) -> str:
         return "SYS"
     # Each device stands in a PCI function of its own, which is no switch between them.
     steps = max(len(path) - len(common) for path in (first, second))
-    bridges = sum(
-        element.tag == "pci" for element in (*first[len(common) :], *second[len(common) :])
-    )
+    bridges = sum(part.tag == "pci" for part in (*first[len(common) :], *second[len(common) :]))
     return "PIX" if bridges <= 2 and steps <= 2 else "PXB"

@@ -105,9 +105,7 @@ def load_benchmarks(
 
 def hosts_of(facts: Mapping[str, Any]) -> list[str]:
     """List the hosts of all experiments, in the order of the site's file."""
-    return list(
-        dict.fromkeys(host for experiment in facts["experiments"] for host in experiment["hosts"])
-    )
+    return list(dict.fromkeys(host for row in facts["experiments"] for host in row["hosts"]))
 
 
 def _points(table: pl.DataFrame) -> pl.DataFrame:
@@ -193,9 +191,7 @@ def _of_scenario(file: Path, hosts: Sequence[str]) -> dict[str, Place]:
     groups = dict.fromkeys(switches["switch"], "")
     if "group" in built.axes:
         own = switches[f"coordinate_{built.axes.index('group')}"]
-        groups = {
-            name: f"group {number}" for name, number in zip(switches["switch"], own, strict=True)
-        }
+        groups = {name: f"group {at}" for name, at in zip(switches["switch"], own, strict=True)}
     ends = dict(pl.DataFrame(built.tables["hosts"]).select("host", "switch").iter_rows())
     if not set(hosts) <= set(ends):
         if len(hosts) > len(ends):

@@ -162,9 +162,7 @@ def _switches(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
     for name in names:
         own = np.array([place is not None and place.switch == name for place in matrix.known])
         leaving = own[:, None] != own[None, :]
-        others = [
-            _good(slow[_between_switches(matrix, name, other)]) for other in names if other != name
-        ]
+        others = [_good(slow[_between_switches(matrix, name, end)]) for end in names if end != name]
         if min((other for other in others if np.isfinite(other)), default=0.0) > least:
             words = "all pairs that leave it are slow: its uplinks or the switch itself"
             yield Suspect(name, words, _median(slow[leaving])), leaving

@@ -106,9 +106,7 @@ def draw(
 
 def lay(launches: Sequence[RecordedLaunch], tracks: Sequence[HostRecording]) -> TimelineAxis:
     """Put launches beside each other, each cut into cells of a sample's period, or longer."""
-    spans = [
-        _span(launch, [track for track in tracks if track.launch == launch]) for launch in launches
-    ]
+    spans = [_span(launch, [row for row in tracks if row.launch == launch]) for launch in launches]
     total = sum(high - low for low, high in spans)
     periods = [track.epoch.period_s for track in tracks if track.epoch and track.epoch.period_s]
     step = max(min(periods, default=total), total / CELLS_MAX)

@@ -69,31 +69,22 @@ def _errors_figure(rows: Sequence[ComparedWorkload]) -> Figure:
     return figure
 
 
-def _draw_workload(
-    axes: Axes, place: int, compared_workload: ComparedWorkload, *, is_named: bool
-) -> None:
+def _draw_workload(axes: Axes, place: int, workload: ComparedWorkload, *, is_named: bool) -> None:
     names = ("launch", "measured", "predicted") if is_named else (None, None, None)
-    base = compared_workload.measured_s
-    shares = [time / base for time in compared_workload.launches_s]
+    base = workload.measured_s
+    shares = [time / base for time in workload.launches_s]
     axes.plot(
         shares, [place] * len(shares), "o", color=SERIES[0], alpha=0.5, mew=0, ms=5, label=names[0]
     )
-    bar = (compared_workload.measured_low_s / base, compared_workload.measured_high_s / base)
+    bar = (workload.measured_low_s / base, workload.measured_high_s / base)
     axes.plot(bar, (place, place), color=SERIES[0], linewidth=4, alpha=0.3, label=names[1])
     axes.plot(
-        (compared_workload.predicted_low_s / base, compared_workload.predicted_high_s / base),
+        (workload.predicted_low_s / base, workload.predicted_high_s / base),
         (place + 0.2, place + 0.2),
         color=SERIES[1],
         linewidth=1.2,
     )
-    axes.plot(
-        compared_workload.predicted_s / base,
-        place + 0.2,
-        "x",
-        color=SERIES[1],
-        ms=6,
-        label=names[2],
-    )
+    axes.plot(workload.predicted_s / base, place + 0.2, "x", color=SERIES[1], ms=6, label=names[2])
 
 
 def _errors_table(name: str, rows: Sequence[ComparedWorkload]) -> Table:
@@ -146,22 +137,20 @@ def iterations(calibrated: Calibrated) -> Section | None:
     )
 
 
-def _draw_iterations(
-    axes: Axes, compared_workload: ComparedWorkload, launches: list[pl.Series]
-) -> None:
+def _draw_iterations(axes: Axes, workload: ComparedWorkload, launches: list[pl.Series]) -> None:
     for own in launches[:LAUNCHES_MAX]:
         _draw_shares(axes, own, linewidth=0.7, alpha=0.5)
     if launches:
         _draw_shares(
             axes, pl.concat(launches), linewidth=1.8, label=f"measured, {len(launches)} launches"
         )
-    if len(compared_workload.predicted_iterations_s) == len(SHARES):
-        times = np.array(compared_workload.predicted_iterations_s) * 1e6
+    if len(workload.predicted_iterations_s) == len(SHARES):
+        times = np.array(workload.predicted_iterations_s) * 1e6
         axes.plot(times, SHARES, color=SERIES[1], linestyle=DASHES[0], label="predicted")
     axes.set_xscale("log")
     name_decades(axes.xaxis)
     axes.set_ylim(0, 1)
-    axes.set_title(literal(compared_workload.name[:60]))
+    axes.set_title(literal(workload.name[:60]))
     axes.set_xlabel("iteration time [us]")
     axes.set_ylabel("share of iterations")
     axes.legend(**ASIDE)

@@ -59,9 +59,7 @@ class Cells:
         """Place of each switch, several of which may share one."""
         places = [axis.places() for axis in self.axes]
         return {
-            switch.name: tuple(
-                along[c] for along, c in zip(places, switch.coordinates, strict=True)
-            )
+            switch.name: tuple(axis[c] for axis, c in zip(places, switch.coordinates, strict=True))
             for switch in self.wiring.switches
         }
 
@@ -89,9 +87,7 @@ class Cells:
     @cached_property
     def by_cell(self) -> Mapping[Cell, str]:
         """Key of what is drawn in each cell that is not shown in detail."""
-        return {
-            self._drawn(self.place_of[member[0].name]): key for key, member in self.members.items()
-        }
+        return {self._drawn(self.place_of[cell[0].name]): key for key, cell in self.members.items()}
 
     @cached_property
     def is_whole(self) -> bool:

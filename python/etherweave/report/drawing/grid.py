@@ -59,9 +59,7 @@ def _box_width(cells: Cells) -> float:
     """Width of all switches: that of the longest label."""
     labels = [_label(name) if len(member) == 1 else "" for name, member in cells.members.items()]
     shared = 30.0 if cells.is_whole else 62.0
-    return max(
-        26.0, max(width(label, 7) for label in labels) + 8, 0.0 if cells.is_whole else shared
-    )
+    return max(26.0, max(width(text, 7) for text in labels) + 8, 0.0 if cells.is_whole else shared)
 
 
 def _label(name: str) -> str:

@@ -83,9 +83,7 @@ def uniform_counts(lines: Iterable[Line]) -> dict[tuple[str, str], int]:
 def _to_number(lines: Sequence[Line], has_highlight: bool) -> list[Line]:
     uniform = uniform_counts(lines)
     wanted = [line for line in lines if line.count > 1 and line.link_class != "host"]
-    wanted = [
-        line for line in wanted if line.is_bundle or (line.link_class, line.medium) not in uniform
-    ]
+    wanted = [row for row in wanted if row.is_bundle or (row.link_class, row.medium) not in uniform]
     return [line for line in wanted if line.is_highlighted or not has_highlight]
 
 

@@ -38,8 +38,6 @@ def _table(jobs: list[FlowTimes]) -> Table:
 
 def _row(job: str, part: Slowdowns) -> list[str]:
     sizes = [amount(size, Unit.BYTES) for size in (part.size_min, part.size_max)]
-    quantiles = [
-        f"{part.quantiles[name]:.2f}" if name in part.quantiles else "" for name in QUANTILES
-    ]
+    quantiles = [f"{part.quantiles[key]:.2f}" if key in part.quantiles else "" for key in QUANTILES]
     count, time = f"{part.flows:,}", f"{part.mean_us:,.2f}"
     return [job, " to ".join(sizes), count, time, f"{part.mean:.2f}", *quantiles]

@@ -122,9 +122,7 @@ def _kinds(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """Part switches by the word in their names, such as leaves and cores."""
     kind = pl.col("node").str.extract(r"^(\D*)").alias("kind")
     parts = table.with_columns(kind).group_by("kind", maintain_order=True)
-    return sorted(
-        ((str(name), part) for (name,), part in parts), key=lambda pair: pair[0] != "leaf"
-    )
+    return sorted(((str(key), part) for (key,), part in parts), key=lambda pair: pair[0] != "leaf")
 
 
 def _map(axes: Axes, part: pl.DataFrame, column: str, scale: Normalize) -> None:

@@ -36,9 +36,7 @@ class Window:
 
     def shortened(self, part: float, anchor_ns: float) -> "Window":
         """Keep a part of it around a time."""
-        start, end = (
-            anchor_ns + part * (time_ns - anchor_ns) for time_ns in (self.from_ns, self.until_ns)
-        )
+        start, end = (anchor_ns + part * (own - anchor_ns) for own in (self.from_ns, self.until_ns))
         return Window(start, end)
 
 
@@ -80,9 +78,7 @@ class WindowRequest:
     def __str__(self) -> str:
         """Name it by what was given."""
         ends = (("from", self.from_ns), ("until", self.until_ns))
-        return "a window " + " ".join(
-            f"{word} {_ms(value)}" for word, value in ends if value is not None
-        )
+        return "a window " + " ".join(f"{word} {_ms(end)}" for word, end in ends if end is not None)
 
 
 def _ms(time_ns: float) -> str:

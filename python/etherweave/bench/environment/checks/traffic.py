@@ -97,9 +97,7 @@ _BUFFERS = (("ipv4.tcp_rmem", "receive"), ("ipv4.tcp_wmem", "send"))
 def buffers(evidence: Evidence) -> Iterator[Problem]:
     """Find windows that cannot fill the link."""
     latest = evidence.latest
-    rates = [
-        interface.rate for interface in interfaces(evidence, latest).values() if interface.rate
-    ]
+    rates = [port.rate for port in interfaces(evidence, latest).values() if port.rate]
     if not rates:
         return
     needed = max(rates) / 8 * ROUND_TRIP_S
