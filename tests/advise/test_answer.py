@@ -148,16 +148,14 @@ def test_finished_runs_are_not_repeated_when_fabrics_and_samples_are_added(tmp_p
 
 
 def test_morris_runs_repeat_what_an_unknown_of_another_fabric_leaves_alone(tmp_path: Path) -> None:
-    result = asked(
-        tmp_path, SETTINGS.replace("trajectories = 0", "trajectories = 2"), SLOW, FAST, JOB
-    )
-    moved = {effect.unknown: effect for effect in result.effects}
+    run = asked(tmp_path, SETTINGS.replace("trajectories = 0", "trajectories = 2"), SLOW, FAST, JOB)
+    moved = {effect.unknown: effect for effect in run.effects}
     price = moved['price of nic."100Gb/s"']
     # Its whole range is a factor of 2.25 on 1,600 of 2,993 USD; the fast one comes first.
     assert 0 < price.moves < math.expm1(math.log(1.5) * 2)
-    assert result.standings[0].fabric == "fast" and not price.turns
-    assert result.runs < 2 * (4 + 2 * (len(moved) + 1))
-    assert "moves the lead most" in result.decides
+    assert run.standings[0].fabric == "fast" and not price.turns
+    assert run.runs < 2 * (4 + 2 * (len(moved) + 1))
+    assert "moves the lead most" in run.decides
 
 
 def test_figures_of_fabrics_are_drawn_as_samples_of_a_run_draw_them(tmp_path: Path) -> None:
@@ -388,11 +386,9 @@ def test_a_cluster_of_dask_gives_the_same_answer(tmp_path: Path) -> None:
 
 
 def test_a_plain_run_imports_no_library_of_sensitivity(tmp_path: Path) -> None:
-    scenario = tmp_path / "pair.toml"
-    scenario.write_text("topology.single_switch.hosts = 2\ntransport.roce = {}\n" + JOB)
-    code = (
-        f"import etherweave, sys; etherweave.run({str(scenario)!r}); print('SALib' in sys.modules)"
-    )
+    case = tmp_path / "pair.toml"
+    case.write_text("topology.single_switch.hosts = 2\ntransport.roce = {}\n" + JOB)
+    code = f"import etherweave, sys; etherweave.run({str(case)!r}); print('SALib' in sys.modules)"
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -176,10 +176,8 @@ def test_flows_go_where_a_matrix_in_a_file_says(tmp_path: Path) -> None:
 
 def test_incasts_alone_draw_no_sizes() -> None:
     incast = {"senders": 2, "bytes": "10kB", "load": 0.1}
-    result = etherweave.run(
-        scenario({"ranks": 4, "load": 0, "duration": "1ms", "incast": incast}, 4)
-    )
-    assert (times(result).sizes, times(result).size_mean) == (None, None)
+    run = etherweave.run(scenario({"ranks": 4, "load": 0, "duration": "1ms", "incast": incast}, 4))
+    assert (times(run).sizes, times(run).size_mean) == (None, None)
 
 
 @pytest.mark.parametrize(

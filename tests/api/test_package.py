@@ -74,9 +74,7 @@ def test_a_room_has_an_extra_that_brings_what_it_imports(room: str) -> None:
     brought = names(PROJECT["dependencies"]) | names(EXTRAS[room]) | OF_USERS
     assert not {(file, module) for file, module in imports(PACKAGE / room) if module not in brought}
     used = {
-        module
-        for folder in (room, f"cli/{room}", "linux")
-        for _, module in imports(PACKAGE / folder)
+        module for home in (room, f"cli/{room}", "linux") for _, module in imports(PACKAGE / home)
     }
     assert names(EXTRAS[room]) - {"etherweave"} <= used
 

@@ -94,16 +94,12 @@ def test_jobs_are_counted_and_changed() -> None:
 
 
 def test_copies_are_apart() -> None:
-    scenario = pair()
-    for other in (
-        Scenario(scenario),
-        copy.deepcopy(scenario),
-        pickle.loads(pickle.dumps(scenario)),
-    ):
-        assert other == scenario
+    case = pair()
+    for other in (Scenario(case), copy.deepcopy(case), pickle.loads(pickle.dumps(case))):
+        assert other == case
         assert isinstance(other, Scenario)
         other.job[0].workload.incast.sources = 9
-        assert other != scenario
+        assert other != case
 
 
 def test_a_table_of_one_scenario_may_be_given_to_another() -> None:

@@ -172,8 +172,7 @@ def congestion(result: Result) -> None:
 def equal(result: Result) -> None:
     assert sum(row["drops_packets"] for row in ports(result, "switch0")) == 0
     sent = {
-        priority: sum(row["tx_bytes"] for row in ports(result, "switch0", priority))
-        for priority in (0, 3)
+        level: sum(row["tx_bytes"] for row in ports(result, "switch0", level)) for level in (0, 3)
     }
     assert sent[3] == pytest.approx(sent[0], rel=0.05)
 

@@ -199,9 +199,7 @@ def test_without_etherweave_files_are_read_and_the_unreachable_are_gaps(
     assert first.snapshot.interfaces["lo"].counters.keys() == here.interfaces["lo"].counters.keys()
     assert (second.snapshot, second.reason) == (None, "ssh: connect to host gone: no route")
     gaps = {
-        inspection_finding.where: inspection_finding.what
-        for inspection_finding in inspection_findings([first, second])
-        if inspection_finding.check == "host"
+        row.where: row.what for row in inspection_findings([first, second]) if row.check == "host"
     }
     assert gaps["n1"].startswith("could not be inspected in full: only files were read: ")
     assert "/no/python" in gaps["n1"]
@@ -234,20 +232,14 @@ def view(host: str, interface: str = "eth0", **values: int | float) -> HostInspe
 
 def test_tested_interfaces_are_compared_whatever_their_names() -> None:
     views = [view("n1", mtu=9000), view("n2", mtu=9000), view("n3", "p3p2", mtu=1500)]
-    reported = [
-        (inspection_finding.where, inspection_finding.what)
-        for inspection_finding in inspection_findings(views)
-        if inspection_finding.check == "mtu"
-    ]
+    reported = [(row.where, row.what) for row in inspection_findings(views) if row.check == "mtu"]
     assert reported == [("n1 eth0", "MTU 9000; n3 has 1500"), ("n2 eth0", "MTU 9000; n3 has 1500")]
 
 
 def test_hosts_on_different_fabrics_are_not_compared() -> None:
     other = replace(view("n2", mtu=1500), fabric="slow")
     assert [
-        inspection_finding
-        for inspection_finding in inspection_findings([view("n1", mtu=9000), other])
-        if inspection_finding.check == "mtu"
+        row for row in inspection_findings([view("n1", mtu=9000), other]) if row.check == "mtu"
     ] == []
 
 

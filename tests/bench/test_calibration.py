@@ -113,25 +113,14 @@ def test_each_workload_has_the_values_that_a_report_draws(outcome: Calibration) 
     assert sorted(fft.predicted_iterations_s) == list(fft.predicted_iterations_s)
     assert len(fft.launches_s) == 6
     assert np.median(fft.launches_s) == pytest.approx(fft.measured_s)
-    workloads = {
-        micro_benchmark.name: (
-            micro_benchmark.test,
-            micro_benchmark.size_bytes,
-            micro_benchmark.window,
-        )
-        for micro_benchmark in outcome.micro_benchmarks
-    }
-    assert workloads["latency-4096"] == ("osu_latency", 4096, 1)
-    assert workloads["bw-64"] == ("osu_bw", 64, 64)
+    jobs = {row.name: (row.test, row.size_bytes, row.window) for row in outcome.micro_benchmarks}
+    assert jobs["latency-4096"] == ("osu_latency", 4096, 1)
+    assert jobs["bw-64"] == ("osu_bw", 64, 64)
 
 
 def test_settings_are_overrides_of_a_scenario(outcome: Calibration) -> None:
     again = etherweave.run(observed("latency-8", 0).scenario, outcome.settings)
-    (benchmark,) = (
-        micro_benchmark
-        for micro_benchmark in outcome.micro_benchmarks
-        if micro_benchmark.name == "latency-8"
-    )
+    (benchmark,) = (row for row in outcome.micro_benchmarks if row.name == "latency-8")
     assert simulated(again, "mean") == pytest.approx(benchmark.predicted_s, rel=1e-3)
     assert set(outcome.settings) == set(PRIOR.names), "constants of a ridge stand together"
     for micro_benchmark in outcome.micro_benchmarks:
@@ -204,24 +193,19 @@ def test_times_that_are_not_positive_are_rejected(time: float, tmp_path: Path) -
 
 
 def test_measurements_over_two_transports_are_rejected() -> None:
-    over_tcp = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
-    roce = over_tcp[0]._replace(
-        name="other", scenario={**over_tcp[0].scenario, "transport": {"roce": {}}}
-    )
+    tcp = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
+    roce = tcp[0]._replace(name="other", scenario={**tcp[0].scenario, "transport": {"roce": {}}})
     with pytest.raises(CalibrationError, match="other: measured over roce, but latency-8 over tcp"):
-        calibrate([*over_tcp, roce], PRIOR)
+        calibrate([*tcp, roce], PRIOR)
 
 
 def test_a_micro_benchmark_whose_simulation_does_not_end_is_an_error() -> None:
-    micro_benchmarks = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
-    ends = {**micro_benchmarks[1].scenario, "run": {"end": "10us"}}
+    benchmarks = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
+    ends = {**benchmarks[1].scenario, "run": {"end": "10us"}}
     with pytest.raises(
         CalibrationError, match="latency-4096: the simulation is time_limit; expected its end"
     ):
-        calibrate(
-            [micro_benchmarks[0], micro_benchmarks[1]._replace(scenario=ends), micro_benchmarks[2]],
-            PRIOR,
-        )
+        calibrate([benchmarks[0], benchmarks[1]._replace(scenario=ends), benchmarks[2]], PRIOR)
 
 
 def test_measurements_of_another_machine_are_rejected() -> None:

@@ -30,15 +30,13 @@ def site() -> ClusterSite:
 
 
 def scenario(priority: int = 0, **incast: Any) -> dict[str, Any]:
-    workload = {"sources": 2, "streams_per_source": 2, "message": "64KiB", "outstanding": 1}
+    job = {"sources": 2, "streams_per_source": 2, "message": "64KiB", "outstanding": 1}
     return {
         "topology": {"single_switch": {"hosts": 4, "rate": "100Mb/s"}},
         "flow_control": {"none": {}},
         "transport": {"tcp": {}},
         "run": {"end": "400ms", "warm_up": "200ms"},
-        "job": [
-            {"name": "incast", "priority": priority, "workload": {"incast": workload | incast}}
-        ],
+        "job": [{"name": "incast", "priority": priority, "workload": {"incast": job | incast}}],
     }
 
 
@@ -132,10 +130,8 @@ def test_the_result_lists_the_priority_that_packets_carry(
     monkeypatch.setattr(SiteLauncher, "launch", lambda self, job: done)
     monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
     monkeypatch.setattr(incast, "_rates", lambda *words: [3e6] * 4)
-    result = measure_incast(
-        scenario(priority), program=IncastProgram.IPERF3, site=site(), dscps=dscps
-    )
-    assert result.summary["measured"].get("priorities") == listed
+    run = measure_incast(scenario(priority), program=IncastProgram.IPERF3, site=site(), dscps=dscps)
+    assert run.summary["measured"].get("priorities") == listed
 
 
 def test_wrong_code_points_are_refused() -> None:

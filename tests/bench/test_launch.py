@@ -402,12 +402,10 @@ def test_modules_are_loaded_first_and_words_pass_their_shell(
     (tmp_path / ".bash_profile").write_text('module() { export LOADED="$LOADED[$2]"; }\n')
     monkeypatch.setenv("HOME", str(tmp_path))
     site = ClusterSite(**vars(this_machine()) | {"modules": ("gnu8", "open mpi; x")})
-    directory = tmp_path / "job"
-    directory.mkdir()
+    home = tmp_path / "job"
+    home.mkdir()
     show = python("import os, sys; print(os.environ['LOADED'], sys.argv[1:])", *CLOSED)
-    assert (
-        launch(directory, alone(*show), site=site).text == f"[gnu8][open mpi; x] {list(HOSTILE)}\n"
-    )
+    assert launch(home, alone(*show), site=site).text == f"[gnu8][open mpi; x] {list(HOSTILE)}\n"
 
 
 def test_the_kinds_of_launchers_are_called_as_their_files() -> None:

@@ -79,11 +79,7 @@ def test_iperf3_receives_what_a_link_of_100_megabits_carries(tmp_path: Path) -> 
 def test_qperf_sends_what_a_link_of_100_megabits_carries(tmp_path: Path) -> None:
     asked = BenchmarkRequest("qperf", seconds=SECONDS, size_min=65536, size_max=65536)
     report = run(tmp_path, asked, ("n3", "n2"))
-    values = [
-        measurement.value
-        for measurement in report.measurements
-        if measurement.metric.name == "bandwidth"
-    ]
+    values = [row.value for row in report.measurements if row.metric.name == "bandwidth"]
     assert values == [pytest.approx(LIMIT, rel=0.05)]
 
 

@@ -407,17 +407,13 @@ def test_every_declared_option_is_read_and_explained() -> None:
 
 def test_no_command_states_an_option_twice() -> None:
     twice = set()
-    for program, option, words in declared_options():
+    for program, row, words in declared_options():
         try:
             arguments = planned(program, *words).command.arguments
         except BenchmarkPlanError:
             continue  # It has no default, or asks for more than the sample.
-        if (
-            option.value
-            and not option.repeats
-            and sum(word in option.names for word in arguments) > 1
-        ):
-            twice.add((program, option.names[0]))
+        if row.value and not row.repeats and sum(word in row.names for word in arguments) > 1:
+            twice.add((program, row.names[0]))
     assert twice == set()
 
 

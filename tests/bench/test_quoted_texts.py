@@ -45,16 +45,9 @@ def said(text: str) -> Document:
 
 def numbers(document: Document) -> list[tuple[object, ...]]:
     return [
-        (
-            report.program,
-            measurement.metric,
-            measurement.value,
-            measurement.statistic,
-            measurement.size_bytes,
-            measurement.labels,
-        )
+        (report.program, row.metric, row.value, row.statistic, row.size_bytes, row.labels)
         for report in document.reports
-        for measurement in report.measurements
+        for row in report.measurements
     ]
 
 

@@ -45,13 +45,11 @@ def test_values_follow_from_what_the_sources_print() -> None:
     binary = {("perftest", "MB/s"): "MiB/s", ("spdk_perf", "MB/s"): "MiB/s"}
     binary |= {("gloo", "GB/s"): "GiB/s"}
     checked = 0
-    for reference in references():
-        printed, unit = reference.printed.split(" ", 1)
-        unit = binary.get((reference.benchmark, unit), names.get(unit, unit))
+    for row in references():
+        printed, unit = row.printed.split(" ", 1)
+        unit = binary.get((row.benchmark, unit), names.get(unit, unit))
         if unit in PRINTED_UNITS:
-            assert reference.value == pytest.approx(
-                float(printed) * float(PRINTED_UNITS[unit][1])
-            ), reference
+            assert row.value == pytest.approx(float(printed) * float(PRINTED_UNITS[unit][1])), row
             checked += 1
     assert checked > 500
 
@@ -247,10 +245,7 @@ def test_figures_are_counted_by_benchmark() -> None:
     assert all(sum(row["kinds"].values()) == row["figures"] for row in rows)
     (own,) = json.loads(etherweave("qperf", "--count", "--json", code=0).stdout)
     qperf = [figure for figure in references() if figure.benchmark == "qperf"]
-    assert (own["figures"], own["systems"]) == (
-        len(qperf),
-        len({figure.system for figure in qperf}),
-    )
+    assert (own["figures"], own["systems"]) == (len(qperf), len({row.system for row in qperf}))
     assert etherweave("--count", "--result", "x.txt").exit_code == 2
 
 

@@ -166,14 +166,10 @@ def test_an_experiment_that_only_fails_is_given_up(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     launcher = FakeLauncher(lambda number: Ending.FAILED)
     launch_until_decided(store, {"lan": launcher}, 1)
-    campaign_summary = summarised(store)
-    assert (len(launcher.jobs), campaign_summary.has_failed, campaign_summary.is_finished) == (
-        3,
-        True,
-        True,
-    )
-    assert campaign_summary.warnings[0] == "osu_latency on lan, a,b: given up, launches fail"
-    save(store, campaign_summary)
+    row = summarised(store)
+    assert (len(launcher.jobs), row.has_failed, row.is_finished) == (3, True, True)
+    assert row.warnings[0] == "osu_latency on lan, a,b: given up, launches fail"
+    save(store, row)
     assert polars.read_csv(store.directory / "launches.csv").height == 3
 
 
@@ -321,16 +317,14 @@ def test_progress_is_reported_after_every_launch(tmp_path: Path) -> None:
 
 def test_limits_count_every_launch_that_there_may_be() -> None:
     wanted = campaign("osu_latency", "osu_bw")
-    campaign_cost = predicted_cost(wanted)
+    cost = predicted_cost(wanted)
     each = RULE.launches_max + 1
-    assert campaign_cost.launches == 2 * each
-    assert campaign_cost.bytes == each * sum(experiment.bytes for experiment in wanted.experiments)
-    exact = CampaignLimits(total_s=campaign_cost.seconds, traffic_bytes=campaign_cost.bytes)
-    assert campaign_cost.exceeded(exact) == ()
-    assert campaign_cost.exceeded(replace(exact, traffic_bytes=campaign_cost.bytes - 1)) == (
-        "traffic",
-    )
-    assert campaign_cost.exceeded(CampaignLimits(None, 0, 0)) == ("traffic", "total time")
+    assert cost.launches == 2 * each
+    assert cost.bytes == each * sum(experiment.bytes for experiment in wanted.experiments)
+    exact = CampaignLimits(total_s=cost.seconds, traffic_bytes=cost.bytes)
+    assert cost.exceeded(exact) == ()
+    assert cost.exceeded(replace(exact, traffic_bytes=cost.bytes - 1)) == ("traffic",)
+    assert cost.exceeded(CampaignLimits(None, 0, 0)) == ("traffic", "total time")
 
 
 def test_pairs_collectives_and_single_hosts_are_placed() -> None:

@@ -15,12 +15,7 @@ from support import command_line
 ROOT = Path(__file__).parents[2]
 FABRIC = ROOT / "scenarios/bmwg/leaf_spine.toml"
 COUNTS = {"training": 30, "inference": 33}
-RUN = [
-    (draft, section)
-    for draft in DRAFTS
-    for section, entry in entries(draft).items()
-    if entry.is_run
-]
+RUN = [(draft, part) for draft in DRAFTS for part, row in entries(draft).items() if row.is_run]
 
 
 @pytest.mark.parametrize("draft", DRAFTS)

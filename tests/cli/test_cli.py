@@ -190,10 +190,8 @@ def test_ctrl_c_removes_the_bar_and_saves_a_result_that_is_marked_partial(tmp_pa
 
 def test_losses_in_a_lossless_priority_are_reported_by_port() -> None:
     done = here("run", SCENARIOS / "incast_roce.toml", "-s", "switch.headroom=0B", "--json")
-    lost_text = (
-        r"^WARNING: \w+ port \d+ \(from \w+\) lost (\d+) packets, \d+ B, in lossless priority 0"
-    )
-    lost = [int(packets) for packets in re.findall(lost_text, done.stderr, re.MULTILINE)]
+    text = r"^WARNING: \w+ port \d+ \(from \w+\) lost (\d+) packets, \d+ B, in lossless priority 0"
+    lost = [int(packets) for packets in re.findall(text, done.stderr, re.MULTILINE)]
     assert sum(lost) == json.loads(done.stdout)["packets_dropped"] > 0
 
 

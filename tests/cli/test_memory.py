@@ -164,11 +164,9 @@ def test_what_needs_more_than_the_limit_is_refused(verb: str) -> None:
 
 
 def test_a_limit_that_is_no_size_is_a_mistake() -> None:
-    result = CliRunner().invoke(
-        app, ["run", str(SCENARIOS / "first.toml"), "--memory-limit", "much"]
-    )
-    assert result.exit_code == 2
-    assert "--memory-limit: " in result.stderr
+    run = CliRunner().invoke(app, ["run", str(SCENARIOS / "first.toml"), "--memory-limit", "much"])
+    assert run.exit_code == 2
+    assert "--memory-limit: " in run.stderr
 
 
 def test_a_run_without_memory_ends_with_a_sentence() -> None:

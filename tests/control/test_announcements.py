@@ -94,9 +94,7 @@ def test_an_address_in_the_payload_fails_under_rewriting_and_not_under_dmp(scope
     dmp, rewrite = announce_in_labs(FOUR, where=scope)
     assert failures([dmp, rewrite]) == []
     everyone = dict.fromkeys(((s, f) for s in AnnouncedService for f in RecordedFrom), PAIRS)
-    assert {
-        recording[:2]: recording.recorded for recording in (*dmp.recordings, *rewrite.recordings)
-    } == everyone
+    assert {row[:2]: row.recorded for row in (*dmp.recordings, *rewrite.recordings)} == everyone
     assert {recording[:2]: recording.reached for recording in dmp.recordings} == everyone
     # ARP's payload is rewritten by the switches; the first alternative records the header.
     lost = {(OPEN_MX, PAYLOAD): 0, (NEIGHBOUR, PAYLOAD): 0}
@@ -126,10 +124,7 @@ OPENFLOW_10: dict[str, object] = {"control.protocol": "openflow10", "control.ipv
 def test_the_same_holds_with_openflow_1_0_and_hosts_without_ipv4(scope: LabScope) -> None:
     dmp, rewrite = announce_in_labs(FOUR, OPENFLOW_10, where=scope)
     assert failures([dmp, rewrite]) == []
-    counted = [
-        [(*recording[:2], recording.reached) for recording in each.recordings]
-        for each in (dmp, rewrite)
-    ]
+    counted = [[(*row[:2], row.reached) for row in each.recordings] for each in (dmp, rewrite)]
     assert counted == [
         [(OPEN_MX, HEADER, PAIRS), (OPEN_MX, PAYLOAD, PAIRS)],
         [(OPEN_MX, HEADER, PAIRS), (OPEN_MX, PAYLOAD, 0)],

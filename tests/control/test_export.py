@@ -68,10 +68,8 @@ def test_the_device_is_one_with_fast_enough_ports(rate: str, system: str, device
 
 def test_rows_of_the_device_s_own_table_count() -> None:
     table = read_lookup("x.ini", "# speed cable size xon xoff\n100000 7m 1 2 99999 0\n")
-    result = policy({"topology": PAIR}, options=ExportOptions(lookup=table))
-    assert {(port.cable_m, port.headroom_bytes) for port in result.switches[0].ports} == {
-        (7, 99_999)
-    }
+    run = policy({"topology": PAIR}, options=ExportOptions(lookup=table))
+    assert {(port.cable_m, port.headroom_bytes) for port in run.switches[0].ports} == {(7, 99_999)}
     with pytest.raises(PolicyError, match=r"x\.ini:1: '100000 7m 1'; expected speed, cable, size"):
         read_lookup("x.ini", "100000 7m 1")
     with pytest.raises(PolicyError, match=r"x\.ini: no row"):
@@ -234,12 +232,8 @@ def test_switches_that_are_alike_differ_in_names_only(system: str, is_whole: boo
         '<node id="on"/><node id="12"/><edge source="a" target="on"/><edge source="b" target="12"/>'
         '<edge source="on" target="12"/></graph></graphml>'
     )
-    for scenario in (
-        TESTBED,
-        {"topology": DRAGONFLY},
-        {"topology": {"custom": {"graphml": graph}}},
-    ):
-        designed = policy(scenario, options=ExportOptions(system=system))
+    for case in (TESTBED, {"topology": DRAGONFLY}, {"topology": {"custom": {"graphml": graph}}}):
+        designed = policy(case, options=ExportOptions(system=system))
         result = replace(designed, sonic=SonicForm(is_whole=is_whole))
         written = files(result, system)
         for switch in result.switches:

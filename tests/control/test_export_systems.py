@@ -210,10 +210,8 @@ SCENARIO: dict[str, object] = {
 
 
 def found(**changes: object) -> dict[tuple[str, str], str]:
-    scenario = SCENARIO | changes
-    policies = {
-        system: policy(scenario, options=ExportOptions(system=system)) for system in SYSTEMS
-    }
+    case = SCENARIO | changes
+    policies = {system: policy(case, options=ExportOptions(system=system)) for system in SYSTEMS}
     return {(row.setting, row.system): row.line for row in compared(policies)}
 
 

@@ -86,12 +86,9 @@ def test_conditional_rules_and_pauses_do_not_divert_groups(family: str, paused: 
 
 
 def test_groups_of_senders_with_factory_addresses_follow_the_tree_too() -> None:
-    scenario = {
-        "topology": {"dragonfly": FAMILIES["dragonfly"]},
-        "control": {"addresses": "rewrite"},
-    }
+    case = {"topology": {"dragonfly": FAMILIES["dragonfly"]}, "control": {"addresses": "rewrite"}}
     factory = {f"host{number}": 0xAA0000000000 + number for number in range(12)}
-    made = plan(scenario, factory=factory)
+    made = plan(case, factory=factory)
     fabric = PrintedFabric(made.plan)
     arrived = fabric.follow("host3", Frame(0x01005E0000FB, factory["host3"]))
     assert Counter(port.node for port in arrived) == Counter(factory.keys() - {"host3"})

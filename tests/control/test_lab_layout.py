@@ -188,21 +188,12 @@ def test_the_simulator_uses_the_links_of_the_tables(scenario: dict[str, object])
 
 def test_an_alternative_leaves_by_another_port_when_the_first_pauses() -> None:
     lab = paper(TRIANGLE)
-    diversion_case = find_diversion(lab)
-    assert (
-        diversion_case is not None
-        and diversion_case.port.switch == diversion_case.alternative.switch
-    )
-    usual, other = (
-        predict(lab, diversion_case.pair),
-        predict(lab, diversion_case.pair, (diversion_case.port,)),
-    )
-    assert (usual[0].out_port, other[0].out_port) == (
-        diversion_case.port.port,
-        diversion_case.alternative.port,
-    )
+    case = find_diversion(lab)
+    assert case is not None and case.port.switch == case.alternative.switch
+    usual, other = (predict(lab, case.pair), predict(lab, case.pair, (case.port,)))
+    assert (usual[0].out_port, other[0].out_port) == (case.port.port, case.alternative.port)
     last = [lab.across[LabPort(way[-1].switch, way[-1].out_port)] for way in (usual, other)]
-    assert last == [lab.plan.hosts[diversion_case.pair.destination].name] * 2
+    assert last == [lab.plan.hosts[case.pair.destination].name] * 2
 
 
 def test_minimal_rules_have_no_alternative() -> None:

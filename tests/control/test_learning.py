@@ -94,12 +94,7 @@ def test_the_scenario_is_planned_with_the_numbers_of_its_switches(tmp_path: Path
     for switch, planned in zip(made.installed.switches, made.plan.switches, strict=True):
         numbers = {port.number for port in switch.ports}
         assert len(switch.rules) == len(planned.rules)
-        sent = (
-            action.port
-            for rule in switch.rules
-            for action in rule.actions
-            if type(action) is Output
-        )
+        sent = (step.port for rule in switch.rules for step in rule.actions if type(step) is Output)
         assert {port for port in sent if port < 0xFFFFFF00} <= numbers
         entered = {rule.matched("in_port") for rule in switch.rules} - {None}
         assert entered == numbers

@@ -343,10 +343,8 @@ def test_no_change_of_the_fabric_s_file_makes_the_linter_stumble() -> None:
     ["mlnx_qos -i x --pfc 1,1", "dcb pfc set dev x prio-pfc q:on", "ip link set mtu", "dcb pfc '"],
 )
 def test_a_line_that_cannot_be_read_is_an_error(line: str) -> None:
-    (result,) = found({"host0.sh": f"#!/bin/sh\n{line}\n"})["readable"]
-    assert (
-        result.places == (("host0.sh", "line 2"),) and result.expected == "a command as documented"
-    )
+    (run,) = found({"host0.sh": f"#!/bin/sh\n{line}\n"})["readable"]
+    assert run.places == (("host0.sh", "line 2"),) and run.expected == "a command as documented"
 
 
 def test_a_switch_of_several_chips_is_a_switch_for_each() -> None:

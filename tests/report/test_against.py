@@ -56,8 +56,7 @@ def simulated() -> Result:
 def measured(result: Result, slower: tuple[float, ...]) -> Result:
     """Pretend that it was measured in launches that were so many times slower."""
     launches = [
-        (factor, pl.lit(number, dtype=pl.UInt64).alias("launch"))
-        for number, factor in enumerate(slower)
+        (factor, pl.lit(at, dtype=pl.UInt64).alias("launch")) for at, factor in enumerate(slower)
     ]
     time, rate = pl.col("duration_ns"), pl.col("goodput_gbps")
     rows, streams = result.to_polars("iterations"), result.to_polars("streams")
@@ -139,9 +138,7 @@ def test_one_sided_operations_are_named_as_the_tools_for_them() -> None:
 
 def test_of_several_launches_the_median_counts() -> None:
     (own,) = [
-        quantity
-        for quantity in quantities(measured(simulated(), (2.0, 3.0, 9.0)))
-        if quantity.job == "ping"
+        row for row in quantities(measured(simulated(), (2.0, 3.0, 9.0))) if row.job == "ping"
     ]
     half = mean_s(simulated(), "ping") / 2
     assert own.values == pytest.approx([2 * half, 3 * half, 9 * half])
@@ -182,11 +179,7 @@ def test_names_of_fabrics_are_read(words: str, expected: object) -> None:
 
 
 LAN = Fabric("tcp", "", False, medium("tcp", 1.25e9, 1500))
-FIGURE = next(
-    reference
-    for reference in references()
-    if reference.program == "osu_latency" and reference.fabric == "TCP"
-)
+FIGURE = next(row for row in references() if row.program == "osu_latency" and row.fabric == "TCP")
 FIGURE = dataclasses.replace(
     FIGURE, statistic="mean", size_bytes=8, link_bits_per_s=1e10, conditions="two hosts"
 )

@@ -140,9 +140,7 @@ def test_the_report_lists_each_figure() -> None:
         [run({"hpcc_ring": RINGS}), run({"osu_latency": {}}), run({"npb": lu})]
     )
     sections = {
-        section.title: section
-        for build in benchmarks.sections
-        if (section := build(beside)) is not None
+        part.title: part for build in benchmarks.sections if (part := build(beside)) is not None
     }
     assert list(sections) == ["HPC Challenge", "NAS Parallel Benchmarks"]
     rings, solver = sections.values()

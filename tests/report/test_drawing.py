@@ -278,11 +278,8 @@ def test_odd_names_are_text_and_nothing_else(tmp_path: Path) -> None:
     links = [{"source": a, "target": b} for a, b in pairwise(names)]
     links.append({"source": "h0", "target": names[0]})
     graph = json.dumps({"nodes": nodes, "links": links})
-    scenario: dict[str, object] = {
-        "name": "<b>&</b>$a$\x01漢",
-        "topology": {"custom": {"json": graph}},
-    }
-    path = draw_fabric(etherweave.fabric(scenario), tmp_path / "odd.svg")
+    case: dict[str, object] = {"name": "<b>&</b>$a$\x01漢", "topology": {"custom": {"json": graph}}}
+    path = draw_fabric(etherweave.fabric(case), tmp_path / "odd.svg")
     root = ElementTree.parse(path).getroot()
     assert root.find(f".//{SVG}script") is None
     assert "<b>&</b>" in "".join(root.itertext())

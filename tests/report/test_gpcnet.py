@@ -45,20 +45,17 @@ def test_each_test_is_computed_from_its_own_iterations() -> None:
     result = run([job("tests", {"gpcnet": {**TESTS, "tests": ALL, "alltoalls": 2}})])
     rows = result.to_polars("iterations").sort("iteration", "rank")
     times = rows["duration_ns"].to_numpy().reshape(-1, 8) * 1e-9
-    network_tests = {
-        network_test.title.partition(" (")[0]: network_test
-        for network_test in gpcnet.network_tests(result, "tests")
-    }
-    latency, allreduce = network_tests["RR Two-sided Lat"], network_tests["Multiple Allreduce"]
+    tests = {test.title.partition(" (")[0]: test for test in gpcnet.network_tests(result, "tests")}
+    latency, allreduce = tests["RR Two-sided Lat"], tests["Multiple Allreduce"]
     # Three rings of 4 turns, three tests of three rings of 2, 5 all-reduces, 2 all-to-alls.
     assert latency.average == pytest.approx(times[:12].mean() * 1e6 / 2)
     assert latency.percentile == pytest.approx(np.quantile(times[:12], 0.99) * 1e6 / 2)
     assert allreduce.average == pytest.approx(times[30:35].mean() * 1e6)
     rates = 7 * 4_096 / times[35:] / 2**20
-    assert network_tests["Multiple Alltoall"].percentile == pytest.approx(np.quantile(rates, 0.01))
+    assert tests["Multiple Alltoall"].percentile == pytest.approx(np.quantile(rates, 0.01))
     # Sixteen messages of 131,072 B out of a link of 12.5 GB/s.
-    assert 0.8 * 12.5e9 / 2**20 < network_tests["RR Two-sided BW"].average < 12.5e9 / 2**20
-    assert network_tests["RR Two-sided BW+Sync"].average < network_tests["RR Two-sided BW"].average
+    assert 0.8 * 12.5e9 / 2**20 < tests["RR Two-sided BW"].average < 12.5e9 / 2**20
+    assert tests["RR Two-sided BW+Sync"].average < tests["RR Two-sided BW"].average
 
 
 def test_one_sided_tests_are_those_of_rings() -> None:

@@ -243,27 +243,25 @@ def test_a_graph_that_is_no_sequence_is_written_as_traces(tmp_path: Path) -> Non
         "model": model,
     }
     # Training alone would have this library by itself, a trace would not.
-    scenario = {
+    case = {
         "topology": {"single_switch": {"hosts": 4}},
         "host": {"mpi_roce": {"profile": "nccl-2.21"}},
     }
     file = tmp_path / "step.toml"
     file.write_text(
-        toml.document({**scenario, "job": [{"name": "step", "workload": {"training": training}}]})
+        toml.document({**case, "job": [{"name": "step", "workload": {"training": training}}]})
     )
     done = command("schedule", file, "-o", tmp_path / "out", "--chakra", code=0)
     assert done.stdout == f"{tmp_path}/out/0.{{rank}}.et\n"
     assert "rank0 has 5 streams; expected a graph that is a sequence" in done.stderr
     original = etherweave.run(file)
     file.write_text(
-        toml.document(
-            {**scenario, "job": [{"name": "step", "workload": {"chakra": {"file": "out"}}}]}
-        )
+        toml.document({**case, "job": [{"name": "step", "workload": {"chakra": {"file": "out"}}}]})
     )
     assert etherweave.run(file).summary["end_ns"] == original.summary["end_ns"]
     # Without a format, there is nothing else to write.
     file.write_text(
-        toml.document({**scenario, "job": [{"name": "step", "workload": {"training": training}}]})
+        toml.document({**case, "job": [{"name": "step", "workload": {"training": training}}]})
     )
     done = command("schedule", file, "-o", tmp_path / "none")
     assert (done.returncode, (tmp_path / "none").exists()) == (2, False)

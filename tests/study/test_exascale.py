@@ -288,10 +288,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
         elif isinstance(experiment, RunExperiment):
             experiment = small_application(experiment)
         experiment.carry_out(STUDY.home, output / experiment.name)
-    experiments = {
-        experiment.name: load_result(output / experiment.name)
-        for experiment in STUDY.experiments(True)
-    }
+    experiments = {row.name: load_result(output / row.name) for row in STUDY.experiments(True)}
     return StudyResult(STUDY, check(STUDY, experiments, full=True)[0], output, full=True)
 
 

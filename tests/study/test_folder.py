@@ -87,9 +87,7 @@ def test_dask_carries_out_the_experiments_of_a_study(folder: Path) -> None:
         run_study(folder, folder.parent / where, where=where, processes=1)
         for where in ("local", "dask")
     )
-    assert {check.id: check.value for check in dask.checks} == {
-        check.id: check.value for check in local.checks
-    }
+    assert {row.id: row.value for row in dask.checks} == {row.id: row.value for row in local.checks}
     assert len(dask.checks) == 2
 
 

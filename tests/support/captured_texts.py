@@ -37,11 +37,7 @@ def values(
     **labels: str,
 ) -> list[float]:
     """All values of a metric at a size, by statistic, with at least these labels."""
-    return [
-        measurement.value
-        for measurement in report.measurements
-        if _fits(measurement, metric, size, statistic, labels)
-    ]
+    return [row.value for row in report.measurements if _fits(row, metric, size, statistic, labels)]
 
 
 FAMILIES = frozenset({"IMB", "osu", "osu_mbw_mr", "perftest", "nccl-tests"})

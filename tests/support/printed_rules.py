@@ -52,8 +52,7 @@ class Rule:
 
     def matches(self, fields: Mapping[str, int]) -> bool:
         return all(
-            name in fields and fields[name] & mask == value & mask
-            for name, value, mask in self.match
+            name in fields and fields[name] & mask == cell & mask for name, cell, mask in self.match
         )
 
 

@@ -123,14 +123,12 @@ def test_a_scenario_without_unknowns_varies_by_its_seeds(tmp_path: Path) -> None
             }
         ],
     }
-    sampled_result = run_samples(
-        scenario, 8, tmp_path / "out", {"seed": 5}, executor=executor("local", 1)
-    )
-    assert not sampled_result.unknowns.entries
-    assert (sampled_result.seeds, sampled_result.samples) == ((5, 12), 8)
-    swap = sampled_result.by_name["jobs.swap.mean_us"]
+    result = run_samples(scenario, 8, tmp_path / "out", {"seed": 5}, executor=executor("local", 1))
+    assert not result.unknowns.entries
+    assert (result.seeds, result.samples) == ((5, 12), 8)
+    swap = result.by_name["jobs.swap.mean_us"]
     assert swap.most.width > 0 and swap.rest == 1
-    assert sampled_result.model_errors["swap"].kind == "collective"
+    assert result.model_errors["swap"].kind == "collective"
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,4 @@ class Evaluation:
 
 
 def _scales(varied: Sequence[Unknown], draw: Draw) -> dict[str, float]:
-    return {
-        unknown.name: unknown.scale(draw.shares[unknown.name])
-        for unknown in varied
-        if unknown.name in draw.shares
-    }
+    return {row.name: row.scale(draw.shares[row.name]) for row in varied if row.name in draw.shares}

@@ -142,13 +142,8 @@ class Interconnect:
 
 def _on_a_fifth(name: str, kind: str, keys: Mapping[str, object], ranks: int) -> dict[str, object]:
     """Make a job of GPCNeT at random places of a fifth of the hosts."""
-    workload = {kind: {"ranks": ranks * (HOSTS // 5), "groups": ranks, **keys}}
-    return {
-        "name": name,
-        "workload": workload,
-        "placement": {"random": {}},
-        "ranks_per_host": ranks,
-    }
+    job = {kind: {"ranks": ranks * (HOSTS // 5), "groups": ranks, **keys}}
+    return {"name": name, "workload": job, "placement": {"random": {}}, "ranks_per_host": ranks}
 
 
 def names() -> list[str]:

@@ -220,8 +220,7 @@ class JobLimits:
         places = {place: time / self.time_ns for place, time in self.places_ns.items()}
         ends = [round(BAR * math.fsum(list(places.values())[:at])) for at in range(len(places) + 1)]
         drawn = "".join(
-            place[0] * (end - start)
-            for place, start, end in zip(places, ends, ends[1:], strict=False)
+            at[0] * (end - start) for at, start, end in zip(places, ends, ends[1:], strict=False)
         )
         shares = ", ".join(f"{place} {_percent(share)}" for place, share in places.items())
         return f"[{drawn}] {shares}"

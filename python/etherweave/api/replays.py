@@ -226,10 +226,8 @@ class ErrorPlace:
         if self.kind != "chakra":
             source, text, expected = str(self.source), mistake.found, mistake.expected
             return _core.Mistake(source, "", text, expected, text_line=mistake.line)
-        folder = self.source if self.source.is_dir() else self.source.parent
-        name = mistake.found.replace(
-            f"{folder.absolute()}/", "" if folder == Path() else f"{folder}/"
-        )
+        home = self.source if self.source.is_dir() else self.source.parent
+        name = mistake.found.replace(f"{home.absolute()}/", "" if home == Path() else f"{home}/")
         name = name.replace(str(self.source.absolute()), str(self.source))
         return _core.Mistake("", "", name, mistake.expected)
 

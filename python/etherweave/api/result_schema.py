@@ -80,10 +80,7 @@ def _tables_of(scenario: str) -> Mapping[str, Mapping[str, str]]:
 
     tables = _core.run(scenario, "smallest", (), 1, (), None).tables
     schemas = {name: pyarrow.table(table).schema for name, table in tables.items()}
-    return {
-        name: {column.name: _kind(column.type) for column in schema}
-        for name, schema in schemas.items()
-    }
+    return {name: {row.name: _kind(row.type) for row in schema} for name, schema in schemas.items()}
 
 
 def read_summary(path: Path) -> dict[str, Any]:

@@ -186,9 +186,7 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
     if program.endswith(".x"):
         return ADAPTERS["npb"], program
     every = [
-        name
-        for adapter in ADAPTERS.values()
-        for name in (adapter.name, *adapter.programs, *adapter.rarer)
+        name for tool in ADAPTERS.values() for name in (tool.name, *tool.programs, *tool.rarer)
     ]
     advice = f"{nearest(program, list(dict.fromkeys(every)))}; `etherweave bench list` has all"
     raise plans.BenchmarkPlanError(f"unknown program {program}; {advice}")
@@ -360,8 +358,7 @@ def _experiment(
         seconds=float(forecast.seconds),
         options=options.options,
         background=tuple(
-            _background(program, network, forecast.seconds, options)
-            for program in options.background
+            _background(tool, network, forecast.seconds, options) for tool in options.background
         ),
         unknown=forecast.unknown,
     )

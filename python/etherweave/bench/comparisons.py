@@ -158,11 +158,7 @@ class HistoryStep:
     @property
     def regressions(self) -> tuple[Difference, ...]:
         """What became worse."""
-        return tuple(
-            difference
-            for difference in self.differences
-            if difference.verdict is DifferenceVerdict.WORSE
-        )
+        return tuple(row for row in self.differences if row.verdict is DifferenceVerdict.WORSE)
 
 
 def entries(directory: Path, site: str | None = None) -> list[HistoryEntry]:

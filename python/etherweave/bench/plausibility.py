@@ -20,11 +20,7 @@ def with_warnings(report: BenchmarkReport) -> BenchmarkReport:
 
 
 def _suspicions(measurements: Iterable[Measurement]) -> Iterator[str]:
-    waits = [
-        measurement
-        for measurement in measurements
-        if measurement.metric in _WAITS and (measurement.size_bytes or 0) <= SMALL
-    ]
+    waits = [row for row in measurements if row.metric in _WAITS and (row.size_bytes or 0) <= SMALL]
     yield from _polling(waits)
     yield from _shared_memory(waits)
     yield from _outliers(waits)

@@ -170,9 +170,7 @@ def by_experiment(
     campaign: Campaign, launches: Iterable[JudgedLaunch]
 ) -> dict[str, list[JudgedLaunch]]:
     """Part launches by the names of their experiments, all of which occur."""
-    experiments: dict[str, list[JudgedLaunch]] = {
-        experiment.name: [] for experiment in campaign.experiments
-    }
+    experiments: dict[str, list[JudgedLaunch]] = {row.name: [] for row in campaign.experiments}
     for launch in launches:
         experiments[launch.record.experiment].append(launch)
     return experiments
@@ -225,9 +223,7 @@ def state(rule: StoppingRule, launches: Sequence[JudgedLaunch]) -> ExperimentSta
     if len(counted) < rule.launches_max:
         return ExperimentState.OPEN
     return (
-        ExperimentState.CAPPED
-        if any(launch.counts for launch in counted)
-        else ExperimentState.GIVEN_UP
+        ExperimentState.CAPPED if any(run.counts for run in counted) else ExperimentState.GIVEN_UP
     )
 
 

@@ -232,9 +232,7 @@ def predicted_cost(campaign: Campaign) -> CampaignCost:
         launches=each * len(campaign.experiments),
         bytes=each * sum(experiment.bytes for experiment in campaign.experiments),
         seconds=each * sum(experiment.seconds for experiment in campaign.experiments),
-        unknown=tuple(
-            filter(None, dict.fromkeys(experiment.unknown for experiment in campaign.experiments))
-        ),
+        unknown=tuple(filter(None, dict.fromkeys(row.unknown for row in campaign.experiments))),
     )
 
 
@@ -338,7 +336,4 @@ def _kept(
     after: Sequence[HostInspection],
     findings: Sequence[EnvironmentFinding],
 ) -> dict[str, Any]:
-    return {
-        "hosts": inspection_facts(before, after),
-        "findings": [asdict(finding) for finding in findings],
-    }
+    return {"hosts": inspection_facts(before, after), "findings": [asdict(row) for row in findings]}

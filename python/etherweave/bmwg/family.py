@@ -63,10 +63,8 @@ def selected(draft: str, sections: Sequence[str]) -> list[Entry]:
         if section not in known:
             expected = ", ".join(known)
             raise SelectionError(f"{draft} has no test {section!r}; expected some of {expected}")
-        if reason := known[section].reason:
-            raise SelectionError(
-                f"{draft} {section} ({known[section].title}) does not run: {reason}"
-            )
+        if why := known[section].reason:
+            raise SelectionError(f"{draft} {section} ({known[section].title}) does not run: {why}")
     chosen = sections or [section for section, entry in known.items() if entry.is_run]
     return [entry for section, entry in known.items() if section in chosen]
 

@@ -84,10 +84,8 @@ def bmwg(
     with mistakes(ScenarioError, SelectionError, SweepError, WorkerError, ValueError):
         chosen = selected(draft, [word.strip() for word in tests.split(",") if word.strip()])
         fabric, on = load_fabric(file), executor(where, workers)
-        with work_progress("bmwg", "runs") as on_progress:
-            results = run_tests(
-                fabric, draft, chosen, home, on, on_progress, full=full, seeds=seeds
-            )
+        with work_progress("bmwg", "runs") as progress:
+            results = run_tests(fabric, draft, chosen, home, on, progress, full=full, seeds=seeds)
         write_csv(results, draft, home)
         page = write_bmwg(fabric, draft, results, home, full=full)
     if as_json:

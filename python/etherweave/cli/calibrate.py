@@ -262,11 +262,7 @@ def _identified(calibration: "Calibration") -> Iterator[str]:
 
     known = sum(direction.width <= KNOWN for direction in calibration.directions)
     yield f"known: {known} of {len(calibration.directions)} combinations of the unknowns"
-    shared = {
-        constant.key: constant.together_with
-        for constant in calibration.constants
-        if constant.together_with
-    }
+    shared = {row.key: row.together_with for row in calibration.constants if row.together_with}
     for key, others in shared.items():
         yield f"not distinguished: {key} and {', '.join(others)}"
     low, median, high = calibration.misfit
@@ -280,16 +276,14 @@ def _constants(calibration: "Calibration") -> "Table":
     table.add_column("constant", no_wrap=True)
     for name in ("before", "prior", "posterior", "width"):
         table.add_column(name, overflow="fold")
-    for constant in calibration.constants:
-        words = (
-            "" if constant.is_determined else "together" if constant.together_with else "not known"
-        )
+    for row in calibration.constants:
+        words = "" if row.is_determined else "together" if row.together_with else "not known"
         table.add_row(
-            constant.key,
-            _text(constant.before, constant.unit),
-            _range(constant.prior_low, constant.prior_high, constant.unit),
-            _range(constant.low, constant.high, constant.unit),
-            f"{constant.width:.0%} {words}".strip(),
+            row.key,
+            _text(row.before, row.unit),
+            _range(row.prior_low, row.prior_high, row.unit),
+            _range(row.low, row.high, row.unit),
+            f"{row.width:.0%} {words}".strip(),
         )
     return table
 

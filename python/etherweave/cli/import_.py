@@ -155,8 +155,7 @@ def _page(name: str, imported: ImportedScenario, description: Description) -> li
         lines.append(f"  Resembles {description.resembles}")
     pairs = Counter(description.missing)
     missing = [
-        f"{counted(number, 'cable')} {first} - {second}"
-        for (first, second), number in pairs.items()
+        f"{counted(at, 'cable')} {first} - {second}" for (first, second), at in pairs.items()
     ]
     for title, sentences in (
         ("Missing", missing),

@@ -89,13 +89,8 @@ def _print(result: "ReplicatedResult") -> None:
         print(f"  half widths up to {widest:.3f}, expected at most {share}{end}")
     varying = {name: interval for name, interval in result.figures.items() if interval.half_width}
     rows = [
-        (
-            name,
-            number(interval.mean),
-            f"{number(interval.ends[0])} to {number(interval.ends[1])}",
-            _share(interval),
-        )
-        for name, interval in varying.items()
+        (name, number(row.mean), f"{number(row.ends[0])} to {number(row.ends[1])}", _share(row))
+        for name, row in varying.items()
     ]
     print_table(("figure", ">mean", ">interval", ">half width"), rows)
     fixed = [(name, kept.mean) for name, kept in result.figures.items() if name not in varying]

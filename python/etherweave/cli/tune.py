@@ -82,11 +82,9 @@ def tune_verb(
             reject(f"--sizes {sizes}: expected 1 to {SIZES_MAX} sizes of 1 B or more")
         entries = read_tuner(file) if file else None
         names = [str(name) for name in collectives or OPERATIONS]
-        with count_progress(fabric.stem, "calls") as on_progress:
+        with count_progress(fabric.stem, "calls") as progress:
             changes = overrides(settings)
-            tuning = tune(
-                fabric, lengths, ranks or (), names, entries, changes, threads, on_progress
-            )
+            tuning = tune(fabric, lengths, ranks or (), names, entries, changes, threads, progress)
         if output:
             write_text(output, tuner_text(tuning.entries))
     print(_json(tuning)) if as_json else _print(tuning, output)

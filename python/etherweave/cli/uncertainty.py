@@ -66,10 +66,7 @@ def figures_verb(
         fixed = [unknown["key"] for unknown in drawn.fixed]
         unknown = [asdict(entry) for entry in drawn.entries]
         return print(json.dumps({"unknowns": unknown, "fixed": fixed}, indent=2))
-    rows = [
-        (entry.name, entry.basis, f"{entry.low} to {entry.high}", entry.about)
-        for entry in drawn.entries
-    ]
+    rows = [(row.name, row.basis, f"{row.low} to {row.high}", row.about) for row in drawn.entries]
     print_table(("unknown", "basis", "99 %", "from"), rows)
     if drawn.fixed:
         print(f"  not drawn: {', '.join(unknown['key'] for unknown in drawn.fixed)}")

@@ -112,11 +112,9 @@ class AnnouncementExperiment(_SwitchExperiment):
             trials = announce_in_labs(self.file(home), self.overrides)
             reached: dict[str, dict[str, dict[str, int]]] = {}
             for trial in trials:
-                for recording in trial.recordings:
-                    by_service = reached.setdefault(trial.addresses, {}).setdefault(
-                        recording.source, {}
-                    )
-                    by_service[recording.service] = recording.reached
+                for row in trial.recordings:
+                    by_service = reached.setdefault(trial.addresses, {}).setdefault(row.source, {})
+                    by_service[row.service] = row.reached
             first = trials[0]
             pairs = first.hosts * (first.hosts - 1)
             return {"hosts": first.hosts, "machines": first.machines, "pairs": pairs, **reached}

@@ -59,8 +59,7 @@ FIELDS = {
 
 _BY_NUMBER = {field.number: field for field in FIELDS.values()}
 _HEADERS = {
-    name: (_CLASS << 16 | number << 9 | octets).to_bytes(4)
-    for name, number, octets in FIELDS.values()
+    name: (_CLASS << 16 | at << 9 | octets).to_bytes(4) for name, at, octets in FIELDS.values()
 }
 _MASKED_HEADERS = {
     name: (_CLASS << 16 | number << 9 | 1 << 8 | 2 * octets).to_bytes(4)

@@ -46,10 +46,7 @@ def _application(session: Session, token: str) -> FastAPI:
     async def complete(request: Request) -> dict[str, object]:
         text = (await request.body())[:TEXT_MAX].decode(errors="replace")
         completed = completion(text)
-        return {
-            "typed": completed.typed,
-            "options": [option.words() for option in completed.options],
-        }
+        return {"typed": completed.typed, "options": [row.words() for row in completed.options]}
 
     pages.on_shutdown(session.stop)  # The server waits for threads.
     ui.run_with(

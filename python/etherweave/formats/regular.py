@@ -191,10 +191,8 @@ def _deficits(
 
     def lacking(level: int, other: int) -> list[str]:
         counts = {
-            member: sum(
-                links for (at, _), links in joined.neighbours[member].items() if at == other
-            )
-            for member in members[level]
+            part: sum(links for (at, _), links in joined.neighbours[part].items() if at == other)
+            for part in members[level]
         }
         usual = _usual(counts.values())
         return [name for name, count in counts.items() for _ in range(max(usual - count, 0))]

@@ -263,9 +263,7 @@ def _node_link(network: Network, listed: Sequence[Link]) -> str:
         entry |= {"class": link.link_class} if link.link_class in ("local", "global") else {}
         links.append(entry)
     lines = [
-        f'"{key}": [\n'
-        + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
-        + "\n]"
+        f'"{key}": [\n' + ",\n".join(json.dumps(row, ensure_ascii=False) for row in entries) + "\n]"
         for key, entries in (("nodes", nodes), ("links", links))
     ]
     return "{" + ",\n".join(lines) + "}\n"

@@ -140,11 +140,9 @@ def check_statistics(measurements: Iterable[Measurement]) -> None:
     Raises ``GarbledError`` when columns are exchanged, or a digit is lost.
     """
     points: dict[tuple[Metric, int | None, Labels], dict[str, Measurement]] = {}
-    for measurement in measurements:
-        point = points.setdefault(
-            (measurement.metric, measurement.size_bytes, measurement.labels), {}
-        )
-        point[measurement.statistic] = measurement
+    for row in measurements:
+        point = points.setdefault((row.metric, row.size_bytes, row.labels), {})
+        point[row.statistic] = row
     for (metric, _, _), point in points.items():
         _check_rise([point[name] for name in ("min", "mean", "max") if name in point])
         if metric.unit == Unit.SECONDS:

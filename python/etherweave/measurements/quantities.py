@@ -493,8 +493,7 @@ def _moe(job: _Job) -> list[Quantity]:
         sent = loads["network_tokens"] * loads["token_bytes"][place] / int(job.facts["tokens"])
         figures = [(CALL_TIME, times), (BANDWIDTH_LOGICAL, rates), (BYTES_PER_TOKEN, (sent,))]
         exchanges += [
-            Quantity(job.name, "deepep", test, metric, None, ranks, values)
-            for metric, values in figures
+            Quantity(job.name, "deepep", test, row, None, ranks, values) for row, values in figures
         ]
     return exchanges
 

@@ -48,11 +48,7 @@ class FlowPlots:
     @property
     def data(self) -> Mapping[str, pl.DataFrame]:
         """Tables that figures are drawn from, by name."""
-        return {
-            name: section.data
-            for name, section in self._sections.items()
-            if section.data is not None
-        }
+        return {name: part.data for name, part in self._sections.items() if part.data is not None}
 
     def _repr_html_(self) -> str:
         parts = []

@@ -176,8 +176,7 @@ def write_interconnects(
     """
     page = Page(out)
     page.show(
-        [partial(overview, sampled), *(_sources(interconnect) for interconnect in interconnects)],
-        interconnects,
+        [partial(overview, sampled), *(_sources(row) for row in interconnects)], interconnects
     )
     declared = sum(support(interconnect) == "declared" for interconnect in interconnects)
     lead = f"{len(interconnects)} profiles, of which {declared} rest on declarations only."

@@ -170,11 +170,7 @@ class StudyResult:
 
     def matching(self, patterns: Sequence[str]) -> list[StudyCheck]:
         """List the checks with these ids; a ``*`` stands for anything."""
-        return [
-            check
-            for check in self.checks
-            if any(fnmatchcase(check.id, pattern) for pattern in patterns)
-        ]
+        return [row for row in self.checks if any(fnmatchcase(row.id, form) for form in patterns)]
 
     @cached_property
     def runs(self) -> Mapping[str, Result]:

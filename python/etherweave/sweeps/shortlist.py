@@ -119,9 +119,7 @@ def _means(what: Sweep, flow: Sweep, figures: Mapping[str, float]) -> dict[str, 
         seeds[_place(point)].append(figures.get(run.id))
     known = {place: [value for value in of if value is not None] for place, of in seeds.items()}
     return {
-        place: statistics.mean(values)
-        for place, values in known.items()
-        if len(values) == len(seeds[place])
+        at: statistics.mean(values) for at, values in known.items() if len(values) == len(seeds[at])
     }
 
 

@@ -96,10 +96,7 @@ def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> Check
     known: Sequence[Mapping[str, Any]] = _table()["rows"]
     for of in known:
         if of["study"] == study and _counts(check, of):
-            simulated, spread = _middle([value for value in values if value > 0]) or (
-                check.value,
-                0.0,
-            )
+            simulated, spread = _middle([cell for cell in values if cell > 0]) or (check.value, 0.0)
             system, published = _system(check, of), check.expected or math.nan
             conditions = _conditions(check, of)
             names = (study, check.id, conditions, system, check.unit)
@@ -185,12 +182,10 @@ def has_figure(check: StudyCheck) -> bool:
     sentence such as "above 97 Gb/s" names.
     """
     low, high = check.tolerance
-    figure = check.expected
-    if figure is None or check.basis:
+    row = check.expected
+    if row is None or check.basis:
         return False
-    return low == figure == high or (
-        (low is None or low < figure) and (high is None or figure < high)
-    )
+    return low == row == high or ((low is None or low < row) and (high is None or row < high))
 
 
 def _system(check: StudyCheck, of: Mapping[str, Any]) -> str:

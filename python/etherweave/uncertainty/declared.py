@@ -53,12 +53,7 @@ class Declared:
     def dimensions(self) -> dict[str, list[str]]:
         """Names of what is drawn, and the keys of each: several where they move as one."""
         texts: dict[str, list[str]] = {}
-        as_one = {
-            key: correlation
-            for correlation in self.correlations
-            if correlation.is_in_step
-            for key in correlation.keys
-        }
+        as_one = {key: row for row in self.correlations if row.is_in_step for key in row.keys}
         for key in self.distributions:
             group = as_one.get(key)
             texts.setdefault(" and ".join(group.keys) if group else key, []).append(key)

@@ -265,14 +265,12 @@ def _of_profile(name: str) -> Sequence[Figure]:
 def _shared(stated: Sequence[DeclaredUnknown], times: Mapping[str, Figure]) -> dict[str, Fit]:
     """Group the figures that divide a measured time among them."""
     fits: dict[str, Fit] = {}
-    for unknown in stated:
-        parts = [key for key in unknown.keys if key in times]
-        if unknown.share_of and parts:
-            if not (measured := Measurement.of(unknown.share_of)):
-                raise UncertaintyError(
-                    f"share_of = {unknown.share_of!r}: no time; expected one in us"
-                )
-            fits[unknown.share_of] = Fit(measured, [], parts)
+    for row in stated:
+        parts = [key for key in row.keys if key in times]
+        if row.share_of and parts:
+            if not (measured := Measurement.of(row.share_of)):
+                raise UncertaintyError(f"share_of = {row.share_of!r}: no time; expected one in us")
+            fits[row.share_of] = Fit(measured, [], parts)
     return fits
 
 

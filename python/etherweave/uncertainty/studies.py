@@ -172,18 +172,16 @@ def _drawn(result: StudyResult, samples: int) -> dict[str, SampledScenario]:
     Each has the shares of its own unknowns out of one sequence over those of all.
     """
     study, found = result.study, dict[str, SampledScenario]()
-    for experiment in study.experiments(result.full):
-        if isinstance(experiment, RunExperiment):
+    for row in study.experiments(result.full):
+        if isinstance(row, RunExperiment):
             stated = [
-                each
-                for each in study.declared.unknown
-                if fnmatchcase(experiment.name, each.experiments)
+                each for each in study.declared.unknown if fnmatchcase(row.name, each.experiments)
             ]
             scenario = sampled_scenario(
-                experiment.file(study.home), experiment.overrides, samples, _ranges(stated), stated
+                row.file(study.home), row.overrides, samples, _ranges(stated), stated
             )
             if scenario.drawn.entries:
-                found[experiment.name] = scenario
+                found[row.name] = scenario
     return paired(found, samples)
 
 
@@ -253,13 +251,9 @@ def measure(
     """Carry out a sample in a worker: the figure of each check, or why it has none."""
     home, full, directory, needed, keys, file, identity = task
     study = load_study(Path(home))
-    experiments = {
-        experiment.name: experiment
-        for experiment in study.experiments(full)
-        if isinstance(experiment, RunExperiment)
-    }
+    rows = {row.name: row for row in study.experiments(full) if isinstance(row, RunExperiment)}
     left = [name for names in needed.values() for name in names]
-    results = _SampleResults(study, experiments, keys, Path(directory))
+    results = _SampleResults(study, rows, keys, Path(directory))
     values = dict[str, float | str]()
     for check, names in needed.items():
         try:
@@ -292,10 +286,8 @@ class _SampleResults(dict[str, Any]):
         if keys is None:
             self[name] = load_result(below(self._directory, name))
         else:
-            experiment = self._experiments[name]
-            result = etherweave.run(
-                experiment.file(self._study.home), {**experiment.overrides, **keys}
-            )
+            row = self._experiments[name]
+            result = etherweave.run(row.file(self._study.home), {**row.overrides, **keys})
             if result.summary["finished"] == "stuck":
                 raise RuntimeError(f"{name} is stuck")
             self[name] = result

@@ -201,10 +201,8 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
         seconds * fabric.rate, seconds, "each test stops after 10 s, later on slow networks"
     )
     notes = ("no options; official results use all nodes and three numbers of ranks per NIC",)
-    arguments = (request.program,)
-    return plans.all_ranks(
-        request, arguments, forecast, pattern=plans.HostPattern.RING, notes=notes
-    )
+    words = (request.program,)
+    return plans.all_ranks(request, words, forecast, pattern=plans.HostPattern.RING, notes=notes)
 
 
 ADAPTER = Adapter(

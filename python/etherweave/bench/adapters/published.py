@@ -146,10 +146,8 @@ def _parse_pico(draft: Draft) -> None:
             share = re.fullmatch(r"percentile_(\d{1,2}(?:\.\d{1,3})?)", column)
             statistic = f"p{share[1]}" if share else _NAMES.get(column)
             if statistic and cell:
-                number = line.number
-                draft.add(
-                    CALL_TIME, cell, "ns", number, size=size, statistic=statistic, labels=labels
-                )
+                at = line.number
+                draft.add(CALL_TIME, cell, "ns", at, size=size, statistic=statistic, labels=labels)
         draft.facts.update({name: row[name] for name in ("system", "mpi_lib") if row.get(name)})
 
 

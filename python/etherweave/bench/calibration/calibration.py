@@ -155,10 +155,7 @@ class Calibration:
     @property
     def worst_error(self) -> float | None:
         """Largest absolute error of a held-out workload, of its mean or median iteration."""
-        errors = [
-            max(abs(prediction.error), abs(prediction.error_of_median))
-            for prediction in self.held_out
-        ]
+        errors = [max(abs(row.error), abs(row.error_of_median)) for row in self.held_out]
         return max(errors, default=None)
 
     @property
@@ -220,11 +217,7 @@ def _inferred(micro_benchmarks: Sequence[MeasuredWorkload], prior: Prior) -> Pos
     def model(shares: Array) -> Array:
         return log_times(micro_benchmarks, [prior.overrides(prior.at(row)) for row in shares])
 
-    return infer(
-        model,
-        [Target(micro_benchmark.launches) for micro_benchmark in micro_benchmarks],
-        len(prior.names),
-    )
+    return infer(model, [Target(row.launches) for row in micro_benchmarks], len(prior.names))
 
 
 def _check_transport(workloads: Sequence[MeasuredWorkload]) -> None:
@@ -367,8 +360,8 @@ def _compared(
         predicted = simulated(result, measured_workload.centre)
     except ValueError as error:
         raise CalibrationError(f"{measured_workload.name}: {error}") from None
-    iterations = table(result, "iterations")
-    middle = predicted if iterations.is_empty() else median_s(iterations)
+    turns = table(result, "iterations")
+    middle = predicted if turns.is_empty() else median_s(turns)
     interval = median_interval(measured_workload.launches)
     ends = np.quantile(predictions, ENDS)
     test, size, window = _workload(loads(result.resolved))
@@ -387,9 +380,7 @@ def _compared(
         if measured_workload.medians != measured_workload.launches
         else predicted,
         launches_s=measured_workload.launches,
-        predicted_iterations_s=()
-        if measured_workload.is_micro_benchmark
-        else _quantiles(iterations),
+        predicted_iterations_s=() if measured_workload.is_micro_benchmark else _quantiles(turns),
         test=test,
         size_bytes=size,
         window=window,

@@ -50,15 +50,13 @@ def micro_benchmarks(hosts: int, transport: str) -> tuple[MicroBenchmark, ...]:
     """
     latency = [
         MicroBenchmark(
-            f"osu_latency-{size}", {"osu_latency": {"bytes": f"{size}B", "iterations": iterations}}
+            f"osu_latency-{size}", {"osu_latency": {"bytes": f"{size}B", "iterations": turns}}
         )
-        for size, iterations in _LATENCY.items()
+        for size, turns in _LATENCY.items()
     ]
     bandwidth = [
-        MicroBenchmark(
-            f"osu_bw-{size}", {"osu_bw": {"bytes": f"{size}B", "iterations": iterations}}
-        )
-        for size, iterations in _BANDWIDTH.items()
+        MicroBenchmark(f"osu_bw-{size}", {"osu_bw": {"bytes": f"{size}B", "iterations": turns}})
+        for size, turns in _BANDWIDTH.items()
     ]
     incasts = _INCASTS[transport] if hosts > 2 else ()
     return (*latency, *bandwidth, *(_incast(hosts - 1, *incast) for incast in incasts))

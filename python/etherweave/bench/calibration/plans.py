@@ -59,9 +59,7 @@ def plan(base: Mapping[str, Any], hosts: MeasuringHosts) -> tuple[PlannedWorkloa
         raise CalibrationError(f"{count} host takes part; expected at least 2 to measure between")
     (transport,) = loads(etherweave.resolve(base))["transport"]
     benchmarks = micro_benchmarks(count, transport)
-    scenarios = {
-        benchmark.name: beside(base, benchmark.name, benchmark.workload) for benchmark in benchmarks
-    }
+    scenarios = {row.name: beside(base, row.name, row.workload) for row in benchmarks}
     host_of = _host_map(scenarios, benchmarks, hosts.names)
     for job in base["job"]:
         if (name := str(job["name"])) in scenarios:

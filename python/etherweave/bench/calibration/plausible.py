@@ -42,20 +42,17 @@ def check_rates(micro_benchmarks: Sequence[MeasuredWorkload]) -> None:
 
     Raises ``CalibrationError``, which names the workload, its rate, and that of the links.
     """
-    for micro_benchmark in micro_benchmarks:
-        resolved = loads(etherweave.resolve(micro_benchmark.scenario))
+    for benchmark in micro_benchmarks:
+        resolved = loads(etherweave.resolve(benchmark.scenario))
         ((kind, facts),) = resolved["job"][0]["workload"].items()
         rates = list(_rates({key: resolved.get(key) for key in ("topology", "link")}))
         if kind not in ("osu_bw", "osu_latency") or not rates:
             continue
         messages = facts.get("window", 1) if kind == "osu_bw" else 2
-        rate, most = (
-            messages * size_of(facts["bytes"]) / median(micro_benchmark.launches),
-            max(rates),
-        )
+        rate, most = (messages * size_of(facts["bytes"]) / median(benchmark.launches), max(rates))
         if rate > RATE_ERROR * most:
             raise CalibrationError(
-                f"{micro_benchmark.name}: {amount(rate, 'B/s')} were measured, and links carry "
+                f"{benchmark.name}: {amount(rate, 'B/s')} were measured, and links carry "
                 f"{amount(most, 'B/s')}; expected measurements of this fabric, in bytes"
             )
 

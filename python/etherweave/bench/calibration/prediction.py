@@ -54,9 +54,7 @@ def simulated(result: Result, centre: Centre) -> float:
     if isinstance(centre, ChallengeTest):
         ((kind, facts),) = loads(result.resolved)["job"][0]["workload"].items()
         (took,) = (
-            figure.seconds
-            for figure in figures(kind, facts, iterations)
-            if figure.test == centre.test
+            row.seconds for row in figures(kind, facts, iterations) if row.test == centre.test
         )
     else:
         took = seconds(iterations, table(result, "streams"), centre)

@@ -91,9 +91,7 @@ def interfaces(evidence: Evidence, snapshot: Snapshot) -> dict[str, NetworkInter
     """Give the interface of the run, or all if it is not known."""
     chosen = evidence.run.interface
     return {
-        name: interface
-        for name, interface in snapshot.interfaces.items()
-        if not chosen or name == chosen
+        name: port for name, port in snapshot.interfaces.items() if not chosen or name == chosen
     }
 
 

@@ -55,10 +55,7 @@ def inspect_hosts(
     if outcome.ending is Ending.INTERRUPTED:
         raise KeyboardInterrupt
     seen = {output.times.host: output for output in monitor_outputs(job, NAME)}
-    files = {
-        monitor_output.times.host: monitor_output
-        for monitor_output in monitor_outputs(job, _CAPTURE)
-    }
+    files = {output.times.host: output for output in monitor_outputs(job, _CAPTURE)}
     message = " ".join(outcome.errors.split())[:200] or "nothing was started there"
     return [_inspection(host, fabric, seen.get(host), files.get(host), message) for host in hosts]
 

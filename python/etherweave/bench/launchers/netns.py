@@ -94,8 +94,7 @@ def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
     inner = replace(
         site,
         hosts=tuple(
-            SiteHost(host.name, str(_FIRST + number), INTERFACE)
-            for number, host in enumerate(site.hosts)
+            SiteHost(host.name, str(_FIRST + at), INTERFACE) for at, host in enumerate(site.hosts)
         ),
         environment=tuple((_USUAL | dict(site.environment)).items()),
     )

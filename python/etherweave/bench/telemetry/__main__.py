@@ -23,15 +23,9 @@ def main() -> None:
     parser.add_argument("--switch", default="", choices=sorted(READERS))
     parser.add_argument("ask", nargs="*")
     args = parser.parse_args()
-    interfaces = tuple(filter(None, args.interface))
+    ports = tuple(filter(None, args.interface))
     options = RecordingOptions(
-        args.run,
-        args.host,
-        interfaces,
-        args.period,
-        args.limit,
-        switch=args.switch,
-        ask=tuple(args.ask),
+        args.run, args.host, ports, args.period, args.limit, switch=args.switch, ask=tuple(args.ask)
     )
     try:
         with until_ended() as ended:

@@ -99,14 +99,9 @@ def expected(judged_launch: JudgedLaunch) -> float | None:
 def _rates(measurements: Iterable[Measurement]) -> list[float]:
     """Give the highest bandwidth of each size [bytes/s]."""
     values: dict[int | None, float] = {}
-    for measurement in measurements:
-        if (
-            measurement.metric.unit is Unit.BYTES_PER_SECOND
-            and measurement.metric.name not in _MEMORY
-        ):
-            values[measurement.size_bytes] = max(
-                values.get(measurement.size_bytes, 0.0), measurement.value
-            )
+    for row in measurements:
+        if row.metric.unit is Unit.BYTES_PER_SECOND and row.metric.name not in _MEMORY:
+            values[row.size_bytes] = max(values.get(row.size_bytes, 0.0), row.value)
     return list(values.values())
 
 

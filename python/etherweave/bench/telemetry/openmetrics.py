@@ -96,12 +96,10 @@ def _run_metrics(recordings: Sequence[Recording]) -> Iterator["Metric"]:
         COST: lambda host: host.processor_s,
     }
     for gauge, value in values.items():
-        metric = GaugeMetricFamily(
-            gauge.name, gauge.meaning, labels=["run", "host"], unit="seconds"
-        )
+        row = GaugeMetricFamily(gauge.name, gauge.meaning, labels=["run", "host"], unit="seconds")
         for host in recordings:
-            metric.add_metric([host.run, host.host], value(host))
-        yield metric
+            row.add_metric([host.run, host.host], value(host))
+        yield row
 
 
 def _counters(kept: _Kept, has_times: bool) -> Iterator["Metric"]:
@@ -110,12 +108,9 @@ def _counters(kept: _Kept, has_times: bool) -> Iterator["Metric"]:
 
     for family in FAMILIES:
         hosts = [((host.run, host.host), _series(family, samples)) for host, samples in kept]
-        for at, column in enumerate(family.columns):
+        for at, row in enumerate(family.columns):
             metric = CounterMetricFamily(
-                family.metric(column),
-                column.meaning,
-                labels=("run", "host", *family.keys),
-                unit=column.unit,
+                family.metric(row), row.meaning, labels=("run", "host", *family.keys), unit=row.unit
             )
             for common, keys, time_ns, values in _points(hosts):
                 if (value := values[at]) is not None:

@@ -60,8 +60,7 @@ def _counters(control: socket.socket, interface: bytes) -> dict[str, int]:
     names = [strings[12 + at * _NAME :][:_NAME].split(b"\0")[0] for at in range(count)]
     numbers = struct.unpack_from(f"={count}Q", values, 8)
     return {
-        name.decode(errors="replace").strip(): number
-        for name, number in zip(names, numbers, strict=True)
+        name.decode(errors="replace").strip(): at for name, at in zip(names, numbers, strict=True)
     }
 
 

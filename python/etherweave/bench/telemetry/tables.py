@@ -125,10 +125,7 @@ def _read_table(home: Path, family: Family) -> pyarrow.Table | None:
 def _check_schema(family: Family, table: pyarrow.Table) -> None:
     """Check the columns of a table and their types; ValueError names the first that is wrong."""
     file, texts = file_name(family.name), ("host", *family.keys)
-    numbers = {
-        "time_ns": pyarrow.int64(),
-        **{column.name: _kind(column) for column in family.columns},
-    }
+    numbers = {"time_ns": pyarrow.int64(), **{kept.name: _kind(kept) for kept in family.columns}}
     for name in (*texts, *numbers):
         if name not in table.column_names:
             raise ValueError(f"{file}: no column {name}")
@@ -150,9 +147,7 @@ def _joined(tables: dict[str, pyarrow.Table | None]) -> Recording:
     rows: dict[int, dict[str, list[CounterRow]]] = {}
     for family in FAMILIES:
         for time_ns, row in _rows(family, tables[family.name]):
-            rows.setdefault(time_ns, {group.name: [] for group in FAMILIES})[family.name].append(
-                row
-            )
+            rows.setdefault(time_ns, {part.name: [] for part in FAMILIES})[family.name].append(row)
     metadata = {key.decode(): text.decode() for key, text in (first.schema.metadata or {}).items()}
     hosts = first["host"].unique().to_pylist()
     if len(hosts) != 1:

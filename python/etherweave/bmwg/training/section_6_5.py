@@ -51,12 +51,8 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
         return sum(count for (count,) in rows(result, "replays", "frames"))
 
     def lost_ns(_: Case, result: Result) -> float | None:
-        frames_of_links = list(rows(result, "replays", "frames", "lost_ns"))
-        frames, lost = (
-            (sum(values) for values in zip(*frames_of_links, strict=True))
-            if frames_of_links
-            else (0, 0)
-        )
+        links = list(rows(result, "replays", "frames", "lost_ns"))
+        frames, lost = (sum(values) for values in zip(*links, strict=True)) if links else (0, 0)
         return lost / frames if frames else None
 
     def trimmed(_: Case, result: Result) -> int:

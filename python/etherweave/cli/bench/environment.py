@@ -119,9 +119,7 @@ def _inspected(
 
 def _end(facts: Mapping[str, Any], findings: list[EnvironmentFinding], as_json: bool) -> None:
     if as_json:
-        print(
-            json.dumps({**facts, "findings": [asdict(finding) for finding in findings]}, indent=2)
-        )
+        print(json.dumps({**facts, "findings": [asdict(row) for row in findings]}, indent=2))
     else:
         _print(findings)
     if any(finding.severity is Severity.WARNING for finding in findings):

@@ -138,8 +138,5 @@ def list_verb(as_json: AsJson = False) -> None:
         facts = [asdict(entry) | {"is_read": entry.is_read} for entry in entries]
         print(json.dumps(facts, indent=2))
         return
-    rows = (
-        (entry.name, entry.layer, "yes" if entry.is_read else "", entry.measures)
-        for entry in entries
-    )
+    rows = ((row.name, row.layer, "yes" if row.is_read else "", row.measures) for row in entries)
     print_table(("name", "layer", "parsed", "measures"), rows)

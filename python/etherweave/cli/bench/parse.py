@@ -86,9 +86,7 @@ def _measurement(measurement: Measurement) -> dict[str, Any]:
         "better": measurement.metric.better,
     }
     own = {
-        name: value
-        for name, value in asdict(measurement).items()
-        if name not in ("metric", "labels")
+        name: cell for name, cell in asdict(measurement).items() if name not in ("metric", "labels")
     }
     return metric | own | {"labels": dict(measurement.labels)}
 

@@ -190,11 +190,7 @@ def _warn(findings: Sequence["EnvironmentFinding"]) -> None:
     """Print warnings, and hosts of which less is known."""
     from etherweave.bench.environment.findings import Severity
 
-    shown = [
-        finding
-        for finding in findings
-        if finding.severity is Severity.WARNING or finding.check in _GAPS
-    ]
+    shown = [row for row in findings if row.severity is Severity.WARNING or row.check in _GAPS]
     for warning in shown[:_MAX]:
         if warning.severity is Severity.WARNING:
             print_error(f"WARNING: {warning.where}: {warning.what}. {warning.do}")

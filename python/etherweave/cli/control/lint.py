@@ -135,11 +135,7 @@ def _named_texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
         if str(path) == "-":
             yield "<stdin>", _standard_input()
         elif path.is_dir():
-            inside = (
-                candidate
-                for candidate in path.rglob("*")
-                if candidate.suffix in SUFFIXES and candidate.is_file()
-            )
+            inside = (row for row in path.rglob("*") if row.suffix in SUFFIXES and row.is_file())
             for file in sorted(inside, key=str):
                 most = FABRIC_SIZE_MAX if file.name == FABRIC else SIZE_MAX
                 yield str(file), read_text(file, most)

@@ -73,9 +73,7 @@ def refusal(
 
 def _model_file(module: str, folders: tuple[Path, ...]) -> Path:
     name = f"{module}.yang"
-    return next(
-        (folder / name for folder in folders if (folder / name).exists()), folders[0] / name
-    )
+    return next((home / name for home in folders if (home / name).exists()), folders[0] / name)
 
 
 def _texts(folders: tuple[Path, ...]) -> list[tuple[str, str]]:

@@ -62,14 +62,9 @@ def _print(trials: list[AnnouncementTrial]) -> None:
     version = f"{first.protocol[-2]}.{first.protocol[-1]}"
     print(f"{first.hosts} hosts, {kind}; switches by Open vSwitch with OpenFlow {version}")
     rows = [
-        (
-            trial.addresses,
-            recording.service,
-            recording.source,
-            *(f"{n} of {recording.pairs}" for n in recording[3:]),
-        )
+        (trial.addresses, row.service, row.source, *(f"{n} of {row.pairs}" for n in row[3:]))
         for trial in trials
-        for recording in trial.recordings
+        for row in trial.recordings
     ]
     columns = ("addresses", "announced by", "recorded from", ">recorded", ">reached")
     print_table(columns, rows)

@@ -35,13 +35,11 @@ def check_verb(*, name: Name = None, tables_only: bool = False, as_json: AsJson 
         is_simulated = not (tables_only or lab.record.failed)
         scenario = lab.directory / "scenario.toml" if is_simulated else None
         with count_progress(lab.layout.plan.name, "pairs") as progress:
-            comparison = compare(
-                lab.layout, scenario, progress=lambda done, of: progress(done, of, "")
-            )
-    print(json.dumps(asdict(comparison))) if as_json else _print(comparison)
-    for line in comparison.differences:
+            result = compare(lab.layout, scenario, progress=lambda done, of: progress(done, of, ""))
+    print(json.dumps(asdict(result))) if as_json else _print(result)
+    for line in result.differences:
         print_error(line)
-    if comparison.differences:
+    if result.differences:
         raise typer.Exit(FAILED)
 
 

@@ -276,9 +276,7 @@ class Controller:
             return
         self._next_check_s = now_s + self.discovery.every_s / 4
         ready_s = {
-            name: switch.ready_s
-            for name, switch in self.switches.items()
-            if switch.ready_s is not None
+            name: node.ready_s for name, node in self.switches.items() if node.ready_s is not None
         }
         observed = self.discovery.observed(self.connected_switches(), ready_s)
         self.discovery.report(observed)

@@ -62,9 +62,7 @@ def read_tables(session: SwitchSession) -> ReportedTables:
     its report cannot be read.
     """
     entries = tuple(
-        entry
-        for octets in _read_part(session, ReportPart.FLOWS)
-        for entry in reports.entries(octets)
+        row for octets in _read_part(session, ReportPart.FLOWS) for row in reports.entries(octets)
     )
     groups: dict[int, bytes] = {}
     meters: dict[int, bytes] = {}

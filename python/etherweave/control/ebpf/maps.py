@@ -150,16 +150,14 @@ def _ports(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> Iterator[MapEnt
 def _mapped_rules(switch: SwitchPlan, purposes: set[Purpose]) -> Iterator[_MappedRule]:
     """Yield rules that have entries, in the order of the lookup."""
     order = sorted(enumerate(switch.rules), key=lambda pair: (pair[1].table, -pair[1].priority))
-    for number, rule in order:
+    for at, rule in order:
         if rule.purpose in _UNSUPPORTED:
-            raise MatchError(
-                f"rule {number}: {rule.purpose}; expected {_UNSUPPORTED[rule.purpose]}"
-            )
+            raise MatchError(f"rule {at}: {rule.purpose}; expected {_UNSUPPORTED[rule.purpose]}")
         if rule.purpose in purposes:
             try:
-                yield _MappedRule(number, condition(rule.match), _rule_action(switch, rule))
+                yield _MappedRule(at, condition(rule.match), _rule_action(switch, rule))
             except MatchError as error:
-                raise MatchError(f"rule {number} ({rule.purpose}): {error}") from None
+                raise MatchError(f"rule {at} ({rule.purpose}): {error}") from None
 
 
 def _rule_action(switch: SwitchPlan, rule: FlowRule) -> _RuleAction:
@@ -181,16 +179,14 @@ def _given_priority(switch: SwitchPlan, rule: FlowRule) -> int:
     if GoTo(CLASS_TABLE) not in rule.instructions:
         return _KEEP
     steps = (step for step in rule.instructions if isinstance(step, WriteMetadata))
-    place = next((step.value & CLASS_MASK for step in steps), 0)
+    at = next((step.value & CLASS_MASK for step in steps), 0)
     changes = (change for change in switch.rules if change.table == CLASS_TABLE)
     after = (
-        _written_value(change, "vlan_pcp")
-        for change in changes
-        if change.matched("metadata") == place
+        _written_value(change, "vlan_pcp") for change in changes if change.matched("metadata") == at
     )
     priority = next(after, None)
     if priority is None:
-        raise MatchError(f"no rule changes to priority {place >> CLASS_BIT} of its table")
+        raise MatchError(f"no rule changes to priority {at >> CLASS_BIT} of its table")
     return priority
 
 

@@ -74,8 +74,7 @@ def expected_port(site: Configurations) -> tuple[ConfiguredPort, str] | None:
     if site.fabric is not None:
         return (_intended(site.fabric), "in the scenario") if site.fabric.is_pfc else None
     lossless = {
-        id(switch.tables): [port for port in switch.ports if port.lossless]
-        for switch in site.switches
+        id(node.tables): [port for port in node.ports if port.lossless] for node in site.switches
     }
     forms = {key: _signatures(ports) for key, ports in lossless.items()}
     usual = majority([form for switch in site.switches for form in forms[id(switch.tables)]])

@@ -80,17 +80,15 @@ def _form(text: str) -> ConfiguredHost:
     """Read commands; hosts that are alike but for comments share what is read."""
     reader = _ScriptReader()
     variables = dict(_ASSIGNED.findall(text))
-    for number, line in _lines(text):
+    for at, line in _lines(text):
         try:
             for words in _commands(_substituted(line, variables)):
                 reader.unreadable += (
-                    (f"line {number}", option, expected) for option, expected in checked(words)
+                    (f"line {at}", option, expected) for option, expected in checked(words)
                 )
                 reader.line(list(words))
         except (ValueError, IndexError):
-            reader.unreadable.append(
-                (f"line {number}", line.strip()[:60], "a command as documented")
-            )
+            reader.unreadable.append((f"line {at}", line.strip()[:60], "a command as documented"))
     return ConfiguredHost(
         "",
         "",
@@ -261,8 +259,7 @@ class _ScriptReader:
                 kinds = _pairs(pairs["tsa"].split(",")) if "tsa" in pairs else {}
                 shares = enumerate(map(int, _list(pairs["tcbw"])))
                 nic.weights = {
-                    number: share if kinds.get(str(number), "ets") == "ets" else 0
-                    for number, share in shares
+                    at: share if kinds.get(str(at), "ets") == "ets" else 0 for at, share in shares
                 }
         if "APP" in words and "app" in pairs:
             priority, selector, protocol = pairs["app"].split(",")

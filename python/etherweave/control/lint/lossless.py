@@ -164,8 +164,7 @@ def groups(site: Configurations) -> Iterator[LintFault]:
 def unbuffered(site: Configurations) -> Iterator[LintFault]:
     """Find marks that lead to a priority group without a buffer; lossless groups are others'."""
     written = {
-        switch.file: set().union(*(port.groups for port in switch.ports))
-        for switch in site.switches
+        node.file: set().union(*(port.groups for port in node.ports)) for node in site.switches
     }
     for switch, port in each(site):
         known = written[switch.file]
@@ -184,10 +183,8 @@ def unbuffered(site: Configurations) -> Iterator[LintFault]:
         for group, named in sorted(lost.items()):
             holder = switch.system.terms["group"]
             text = f"{named[0]} is in priority group {group}, which has no {holder}"
-            place = f"{port.name} priority group {group}"
-            yield LintFault(
-                switch.file, place, text, f"a {holder} with a profile, or another group"
-            )
+            at = f"{port.name} priority group {group}"
+            yield LintFault(switch.file, at, text, f"a {holder} with a profile, or another group")
 
 
 def _has_lossless_group(port: ConfiguredPort) -> bool:
@@ -248,9 +245,7 @@ def cables(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports without a cable length, on which headroom depends."""
     planned = fabric_ports(site)
     lengths = {
-        switch.file
-        for switch in site.switches
-        if any(port.length_m is not None for port in switch.ports)
+        node.file for node in site.switches if any(port.length_m is not None for port in node.ports)
     }
     for switch, port in each(site):
         if "cable" not in switch.system.terms:
@@ -362,9 +357,7 @@ def _sides(site: Configurations) -> Iterator[LintFault]:
                 pool = reference(profiles.get(name, {}).get("pool", ""))
                 if kinds.get(pool) == wrong:
                     text = f"profile {name} uses {pool}, a pool of the {wrong}"
-                    place = f"{table}|{key}"
-                    faults[table].append(
-                        LintFault(switch.file, place, text, f"a pool of the {right}")
-                    )
+                    at = f"{table}|{key}"
+                    faults[table].append(LintFault(switch.file, at, text, f"a pool of the {right}"))
         if not all(faults.values()):
             yield from chain.from_iterable(faults.values())

@@ -282,10 +282,7 @@ def _groups(merged: Settings, lossless: list[str]) -> dict[str, str]:
     """Return the group of every priority: its own if it is lossless, unless it is configured."""
     lossy = next((number for number in EIGHT if number not in lossless), None)
     own = {number: number if number in lossless or lossy is None else lossy for number in EIGHT}
-    return {
-        number: merged.get(("group", number), merged.get(("group",), own[number]))
-        for number in EIGHT
-    }
+    return {at: merged.get(("group", at), merged.get(("group",), own[at])) for at in EIGHT}
 
 
 def _is_watched(merged: Settings, queue: str) -> bool:

@@ -227,8 +227,7 @@ def pairs(context: CaseContext, count: int | None) -> list[tuple[int, int]]:
     # Of the numbers for a source, those from its own on mean the next host.
     split = (divmod(number, others) for number in switch)
     return [
-        (source, (other + (other >= source // planes)) * planes + source % planes)
-        for source, other in split
+        (row, (other + (other >= row // planes)) * planes + row % planes) for row, other in split
     ]
 
 
@@ -292,13 +291,11 @@ def services(context: CaseContext) -> Iterator[FrameCase]:
     if len(hosts) < 2 * context.planes:
         return
     yield from (case for host in hosts for case in _spoofed(context, host))
-    configured_switch = context.chance.sample(hosts, min(len(hosts), BROADCASTERS_MAX))
-    yield from (case for host in configured_switch for case in _to_all(context, host))
+    switch = context.chance.sample(hosts, min(len(hosts), BROADCASTERS_MAX))
+    yield from (case for host in switch for case in _to_all(context, host))
     if context.planned.spec.network:
         is_answered = context.planned.spec.resolution != "broadcast"
-        yield from (
-            _resolution(context, host) for host in (hosts if is_answered else configured_switch)
-        )
+        yield from (_resolution(context, host) for host in (hosts if is_answered else switch))
 
 
 def _to_unknown(context: CaseContext, host: int) -> Iterator[FrameCase]:

@@ -140,16 +140,15 @@ def _unexpected_deliveries(
             yield _Difference(*_sender(journey, place), text, _target(plan, case))
             continue
         delivered.add(place)
-        actual_fields, expected_fields = (
+        fields, expected_fields = (
             {**case.headers, **change} for change in (delivery.changes, case.arrivals[place])
         )
         # Ethernet's header first: it decides whether a frame is accepted at all.
         for name in sorted(
-            {**actual_fields, **expected_fields},
-            key=lambda name: (not name.startswith("eth"), name),
+            {**fields, **expected_fields}, key=lambda name: (not name.startswith("eth"), name)
         ):
-            if actual_fields.get(name) != expected_fields.get(name):
-                text = f"it leaves to {_name(plan, place)} with {name} {actual_fields.get(name)}"
+            if fields.get(name) != expected_fields.get(name):
+                text = f"it leaves to {_name(plan, place)} with {name} {fields.get(name)}"
                 yield _Difference(
                     *_sender(journey, place), text, expected_fields.get(name, "no such field")
                 )

@@ -232,8 +232,7 @@ def _vendor_shares(lossless: frozenset[int], cnp: int | None, system: str) -> Sh
     kept = lossless | {cnp, 7 if system == "eos" else cnp}
     classes = list(PRIORITIES)
     rest = min(
-        (priority for priority in PRIORITIES if priority not in lossless and priority != cnp),
-        default=None,
+        (level for level in PRIORITIES if level not in lossless and level != cnp), default=None
     )
     weights = [0] * len(PRIORITIES)
     if rest is not None:
@@ -243,9 +242,7 @@ def _vendor_shares(lossless: frozenset[int], cnp: int | None, system: str) -> Sh
     for place, level in enumerate(sorted(lossless)):
         weights[level] = shared // len(lossless) + (place < shared % len(lossless))
     served = ", ".join(
-        f"{weights[priority]} % for class {priority}"
-        for priority in PRIORITIES
-        if weights[priority]
+        f"{weights[level]} % for class {level}" for level in PRIORITIES if weights[level]
     )
     strict = "" if cnp is None else f", class {cnp} of congestion notifications strictly first"
     return Shares(classes, weights, (f"ets: not in the scenario: {served}{strict}, {VENDOR}",))

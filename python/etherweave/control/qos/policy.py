@@ -146,10 +146,7 @@ class SwitchPolicy:
     def bundles(self) -> dict[int, tuple[PortPolicy, ...]]:
         """Return the ports of every port channel, by its number."""
         numbers = sorted({port.bundle for port in self.ports if port.bundle is not None})
-        return {
-            number: tuple(port for port in self.ports if port.bundle == number)
-            for number in numbers
-        }
+        return {at: tuple(port for port in self.ports if port.bundle == at) for at in numbers}
 
     def by_headroom(self) -> dict[int, tuple[PortPolicy, ...]]:
         """Return the ports by their headroom [B]."""

@@ -16,9 +16,7 @@ def distance_m(first: tuple[float, float], second: tuple[float, float]) -> float
     >>> round(distance_m((0, 0), (0, 90)) / 1000)  # a quarter of the equator
     10008
     """
-    (north, east), (other_north, other_east) = (
-        tuple(map(radians, place)) for place in (first, second)
-    )
+    (north, east), (other_north, other_east) = (tuple(map(radians, at)) for at in (first, second))
     lift = sin((other_north - north) / 2) ** 2
     lift += cos(north) * cos(other_north) * sin((other_east - east) / 2) ** 2
     return 2 * RADIUS_M * asin(sqrt(min(lift, 1)))

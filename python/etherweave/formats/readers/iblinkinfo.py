@@ -106,10 +106,8 @@ def _add_silent(
     for kind, peer in PEERS.items():
         if silent[kind]:
             verb = "is" if silent[kind] == 1 else "are"
-            sentence = (
-                f"{counted(silent[kind], kind)} {verb} known by the other end alone, a {peer}"
-            )
-            network.notes.append(sentence)
+            text = f"{counted(silent[kind], kind)} {verb} known by the other end alone, a {peer}"
+            network.notes.append(text)
 
 
 def _names(devices: Mapping[str, _Device]) -> dict[str, str]:

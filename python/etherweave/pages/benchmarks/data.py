@@ -125,9 +125,7 @@ def _points(table: pl.DataFrame) -> pl.DataFrame:
 def _mtus(source: Path, networks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Find the largest MTU that an interface of each fabric was seen with."""
     seen = [
-        interface
-        for path in sorted(source.glob("environment/*.json"))
-        for interface in _interfaces(path)
+        port for path in sorted(source.glob("environment/*.json")) for port in _interfaces(path)
     ]
     mtus: dict[str, int] = {}
     for network in networks:
@@ -144,12 +142,10 @@ def _interfaces(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     except OSError:
         return
     while left:
-        value = left.pop()
-        inner = (
-            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        )
+        cell = left.pop()
+        inner = cell.values() if isinstance(cell, dict) else cell if isinstance(cell, list) else ()
         left.extend(inner)
-        own = value.get("interfaces") if isinstance(value, dict) else None
+        own = cell.get("interfaces") if isinstance(cell, dict) else None
         if isinstance(own, dict):
             yield from ((name, facts) for name, facts in own.items() if isinstance(facts, dict))
 

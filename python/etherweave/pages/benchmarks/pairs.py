@@ -65,11 +65,10 @@ sections = (bandwidths, latencies)
 def findings(benchmarks: Benchmarks) -> list[str]:
     """Name the suspects for slow pairs, in a sentence each."""
     return [
-        f"{suspect.who}: {suspect.words} "
-        f"({pair_map.title}: {suspect.factor:.2f} times worse than usual)"
+        f"{suspect.who}: {suspect.words} ({own.title}: {suspect.factor:.2f} times worse than usual)"
         for kind in _KINDS
-        for pair_map in maps(benchmarks, kind.unit, kind.scale, kind.label)
-        for suspect in suspects(pair_map.matrix)
+        for own in maps(benchmarks, kind.unit, kind.scale, kind.label)
+        for suspect in suspects(own.matrix)
     ]
 
 

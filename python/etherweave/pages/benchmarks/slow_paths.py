@@ -221,8 +221,7 @@ def _between_switches(matrix: PairMatrix, first: str, other: str) -> Bools:
     """Mark the pairs between two switches, in both directions."""
     known = matrix.known
     ends = [
-        np.array([place is not None and place.switch == name for place in known])
-        for name in (first, other)
+        np.array([at is not None and at.switch == name for at in known]) for name in (first, other)
     ]
     there: Bools = np.outer(*ends)
     return there | there.T

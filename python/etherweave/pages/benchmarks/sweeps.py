@@ -193,11 +193,9 @@ _ONE_WAY = ("latency", "round_trip", "call_time")  # Metrics of messages that pa
 
 def latency(benchmarks: Benchmarks) -> Section | None:
     """Show times above what the bytes alone take on the link."""
-    figure = sweeps(benchmarks, TIME_SWEEP)
+    row = sweeps(benchmarks, TIME_SWEEP)
     return (
-        Section("latency", "Time against size", SWEEP_CAPTION + _TIME_BOUND, figure)
-        if figure
-        else None
+        Section("latency", "Time against size", SWEEP_CAPTION + _TIME_BOUND, row) if row else None
     )
 
 

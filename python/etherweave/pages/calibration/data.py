@@ -37,10 +37,7 @@ class Calibrated:
     @cached_property
     def iterations(self) -> Mapping[str, list[pl.Series]]:
         """Iterations of each launch of held-out workloads, where launches are kept [s]."""
-        iterations = {
-            prediction.name: self._iterations(prediction.name)
-            for prediction in self.calibration.held_out
-        }
+        iterations = {row.name: self._iterations(row.name) for row in self.calibration.held_out}
         return {name: own for name, own in iterations.items() if own}
 
     def _iterations(self, name: str) -> list[pl.Series]:
@@ -71,11 +68,7 @@ def load_calibration(source: Path) -> Calibrated:
         )
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path}: {reason(error)}; expected what `calibrate -o` wrote") from None
-    if lost := [
-        micro_benchmark.name
-        for micro_benchmark in (*micro_benchmarks, *held_out)
-        if not _are_times(_times(micro_benchmark))
-    ]:
+    if lost := [row.name for row in (*micro_benchmarks, *held_out) if not _are_times(_times(row))]:
         raise ValueError(f"{path}: {lost[0]}: is no time; expected seconds above zero")
     if lost := [constant.key for constant in constants if not _are_times(_values(constant))]:
         raise ValueError(f"{path}: {lost[0]}: is no value; expected numbers above zero")

@@ -66,19 +66,18 @@ def _figures(beside: ComparedResults, program: str) -> Section | None:
     rows = [
         [
             *(
-                quantity.job,
-                beside.labels_of(quantity.job)[place],
-                f"{quantity.test} {quantity.metric.name}".replace("_", " "),
+                row.job,
+                beside.labels_of(row.job)[place],
+                f"{row.test} {row.metric.name}".replace("_", " "),
             ),
-            *(size_text(quantity.size_bytes), f"{quantity.ranks:,}"),
-            amount(quantity.median, quantity.metric.unit.value)
-            + (f" ({quantity.note})" if quantity.note else ""),
-            "" if quantity.error is None else f"{quantity.error:.2%}",
-            "; ".join(_name(figure, quantity) for figure in published(quantity, fabric(result))),
+            *(size_text(row.size_bytes), f"{row.ranks:,}"),
+            amount(row.median, row.metric.unit.value) + (f" ({row.note})" if row.note else ""),
+            "" if row.error is None else f"{row.error:.2%}",
+            "; ".join(_name(figure, row) for figure in published(row, fabric(result))),
         ]
         for place, result in enumerate(beside.results)
-        for quantity in quantities(result)
-        if quantity.program == program
+        for row in quantities(result)
+        if row.program == program
     ]
     tables = [Table(_HEAD, rows)]
     return Section(program, _TITLES[program], _CAPTIONS[program], tables=tables) if rows else None

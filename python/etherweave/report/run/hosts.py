@@ -128,11 +128,9 @@ def streams(result: Result) -> Section | None:
     figure = Figure(figsize=(9, 2.8))
     axes = figure.subplots()
     place = 0
-    for number, ((job,), part) in enumerate(rows.group_by("job", maintain_order=True)):
+    for at, ((job,), part) in enumerate(rows.group_by("job", maintain_order=True)):
         rates = part["goodput_gbps"].sort(descending=True)
-        _draw_rates(
-            axes, place, rates, f"{job}: {len(rates)} streams", SERIES[number % len(SERIES)]
-        )
+        _draw_rates(axes, place, rates, f"{job}: {len(rates)} streams", SERIES[at % len(SERIES)])
         place += len(rates)
     axes.set_xlabel("stream")
     axes.set_ylabel("goodput [Gb/s]")

@@ -37,15 +37,10 @@ def mtu(evidence: Evidence) -> Iterator[Problem]:
                 "raise the MTU of every switch and host on the path, or lower this one",
                 where=f"{path.interface} to {host}",
             )
-    for name, interface in interfaces(evidence, evidence.latest).items():
-        if (
-            interface.rate
-            and interface.rate >= _FAST
-            and interface.mtu is not None
-            and interface.mtu <= 1500
-        ):
+    for name, port in interfaces(evidence, evidence.latest).items():
+        if port.rate and port.rate >= _FAST and port.mtu is not None and port.mtu <= 1500:
             yield Problem(
-                f"an MTU of {interface.mtu} bytes at {interface.rate / 1e9:g} Gbit/s",
+                f"an MTU of {port.mtu} bytes at {port.rate / 1e9:g} Gbit/s",
                 "use jumbo frames (9000), on the whole path",
                 Severity.NOTE,
                 where=name,

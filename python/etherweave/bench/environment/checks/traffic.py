@@ -72,9 +72,7 @@ def shared_memory(evidence: Evidence) -> Iterator[Problem]:
     variables = evidence.latest.placement.variables
     transports = {word.strip() for word in variables.get("UCX_TLS", "").split(",") if word.strip()}
     same = [other.host for other in evidence.others if other.boot == evidence.latest.boot]
-    if same and (
-        not transports or transports & _LOCAL or any("^" in transport for transport in transports)
-    ):
+    if same and (not transports or transports & _LOCAL or any("^" in name for name in transports)):
         yield Problem(
             f"{same[0]} is the same machine: UCX takes shared memory between its processes, "
             "whatever their host names (it compares boot ids)",

@@ -32,8 +32,8 @@ def parse(answers: Sequence[str]) -> dict[str, PortCounters]:
                 plain = {str(key).rpartition(":")[2]: value for key, value in table.items()}
                 port = ports.setdefault(name[1] if name else "", PortCounters())
                 port.port |= {
-                    column: whole(str(plain[word]))
-                    for column, word in _COLUMNS.items()
+                    field: whole(str(plain[word]))
+                    for field, word in _COLUMNS.items()
                     if word in plain
                 }
     return ports

@@ -23,8 +23,7 @@ class PortCounters:
     def priority_rows(self, name: str) -> list[CounterRow]:
         """Return the rows of its priorities."""
         return [
-            _row(PRIORITY, (name, str(number)), self.priorities[number])
-            for number in sorted(self.priorities)
+            _row(PRIORITY, (name, str(at)), self.priorities[at]) for at in sorted(self.priorities)
         ]
 
 
