@@ -5,6 +5,9 @@ use crate::{File, Finding, Repository};
 /// Sections that end a page of a model, in this order.
 const MODEL_SECTIONS: [&str; 3] = ["Not modelled", "Sources", "Tests"];
 
+/// Sentences of the paragraph that opens a page of a model, a line each.
+const SENTENCES_MAX: usize = 2;
+
 /// Pages beside those of models: tables of statements, each with the command that shows it.
 const STATEMENTS: &str = "docs/models/sources/";
 
@@ -16,7 +19,10 @@ pub fn model_form(file: &File) -> Vec<Finding> {
     }
     let head = file.text.split("\n## ").next().unwrap_or_default();
     let headings: Vec<&str> = headings(&file.text).collect();
+    let opening = file.text.split("\n\n").nth(1).unwrap_or_default();
+    let opens = opening.lines().count() <= SENTENCES_MAX && !opening.starts_with("Code:");
     let parts = [
+        (opens, "two sentences at most that say what the model is"),
         (head.contains("\n```console\n$ "), "a run with its output before the first section"),
         (file.text.contains("\n|---"), "a table"),
         (headings.ends_with(&MODEL_SECTIONS), "the end: the sections *Not modelled*, *Sources*, *Tests*"),
@@ -151,12 +157,13 @@ mod tests {
         let check = |text: &str, missing: usize| {
             assert_eq!(model_form(&File::new("docs/models/link.md", text)).len(), missing, "{text}");
         };
-        let run = "# Link\n```console\n$ true\n```\n";
+        let run = "# Link\n\nA link.\n\n```console\n$ true\n```\n";
         let table = "|key|\n|---|\n";
         let end = "## Not modelled\n## Sources\n## Tests\n";
         check(&format!("{run}{table}{end}"), 0);
         check(&format!("{run}{end}"), 1);
         check(&format!("{table}{end}## Errors\n"), 2);
+        check(&format!("# Link\n\nA\nlink\nand more.\n{run}{table}{end}"), 1);
         check(&format!("# Link\n{table}## Equations\n{run}{end}"), 1);
         check("# Link\n```\n## Not modelled\n## Sources\n## Tests\n```\n", 3);
     }
