@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import etherweave
-from etherweave.api.flow_times import flow_lines, flow_times
+from etherweave.api.flow_times import flow_lines, flow_times, is_complete
 from etherweave.api.overview import overview
 from etherweave.api.results import GROUP, CoreTables, Result
 from etherweave.api.units import amount, time_of
@@ -436,3 +436,33 @@ def test_flows_of_shipped_scenarios_are_complete_and_no_faster_than_the_fabric(f
 def test_a_path_in_place_of_a_result_is_named() -> None:
     with pytest.raises(TypeError, match=r"'DIR'; expected a Result, as etherweave.Result.load"):
         flow_times("DIR")  # type: ignore[arg-type]
+
+
+def test_flows_of_hosts_with_several_ports_are_complete_without_slowdowns() -> None:
+    flows = {**listed([(0, 1, 10_000, 0), (1, 0, 64, 500_000)]), "ranks": 2}
+    result = etherweave.run(scenario(flows, host_ports={"planes": 2}))
+    job = times(result)
+    alone = times(etherweave.run(scenario(flows)))
+    assert [time for _, _, time in job.rows] == [time for _, _, time in alone.rows]
+    assert job.unfinished_mean is None
+    assert not job.has_slowdowns
+    first, small, large = flow_lines(job)
+    assert first == (
+        f"web: 2 flows; mean {sum(time for _, _, time in job.rows) / 2:.2f} us "
+        "(no slowdowns, since hosts have several ports)"
+    )
+    assert "1 flow, mean" in small
+    assert "slowdown" not in small + large
+    figures = overview(result)["flows"]["web"]
+    assert (figures["flows"], figures["complete"]) == (2, 2)
+    assert figures["mean_us"] > 0
+    cut = times(etherweave.run(scenario(flows, host_ports={"planes": 2}), {"run.end": "500100ns"}))
+    assert (cut.flows, cut.complete.height, cut.unfinished_mean) == (2, 1, 64)
+
+
+def test_tables_without_a_column_of_complete_flows_have_slowdowns_of_these() -> None:
+    result = etherweave.run(scenario(listed([(0, 1, 10_000, 0)])))
+    (flows,) = result.frames("flow_times")
+    assert is_complete(flows.drop("complete")).to_list() == [True]
+    unfinished = flows.with_columns(slowdown=0.0).drop("complete")
+    assert is_complete(unfinished).to_list() == [False]

@@ -160,3 +160,21 @@ def test_a_table_needs_columns_and_results_need_figures_to_draw(results: dict[st
         etherweave.plot(next(iter(results.values())).to_polars("flow_times"))  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="no flows, samples or ports"):
         etherweave.plot({})
+
+
+def test_hosts_with_several_ports_have_completion_times_alone(tmp_path: Path) -> None:
+    changes = {"host_ports.planes": 2, "observe.ports": ["plane0.switch0 - *"]}
+    result = etherweave.run(SCENARIO, changes)
+    plots = etherweave.plot(result)
+    assert list(plots.data) == [name for name in NAMES if name != "slowdown_by_size"]
+    assert "slowdown" not in plots.data["completion_shares"].columns
+    (job,) = flow_times(result)
+    longest = max(time for _, _, time in job.rows)
+    assert plots.data["completion_shares"]["completion_us"].max() == pytest.approx(longest)
+    home = result.save(tmp_path / "planes")
+    page = etherweave.write_report(home, tmp_path / "page.html").read_text()
+    assert "hosts with several ports have no ideal times" in page
+    mixed = etherweave.plot({"planes": result, "single": etherweave.run(SCENARIO)})
+    shares = mixed.data["completion_shares"]
+    known = shares.filter(pl.col("slowdown").is_not_null())["result"].unique().to_list()
+    assert known == ["single"]

@@ -148,3 +148,11 @@ def test_the_verb_prints_means_with_intervals_and_as_json(file: Path, tmp_path: 
 def test_mistakes_of_replications_are_named(file: Path, words: list[str], message: str) -> None:
     failed = run_here("run", file, *words, code=2)
     assert message in failed.stderr
+
+
+def test_hosts_with_several_ports_have_no_slowdowns_to_find_a_warm_up_in(
+    file: Path, tmp_path: Path
+) -> None:
+    own: dict[str, Any] = {"executor": executor("local", 1), "overrides": {"host_ports.planes": 2}}
+    with pytest.raises(UncertaintyError, match=r"job web: no slowdowns .* expected run.warm_up"):
+        run_replications(file, 2, tmp_path / "out", finds_warm_up=True, **own)

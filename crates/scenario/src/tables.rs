@@ -145,6 +145,7 @@ pub(crate) fn flow_times<R: Borrow<StreamRow>>(flows: &[R], names: &RowNames<'_>
         ("bytes", integers(flows, |row| row.total)),
         ("start_ns", numbers(flows, |row| row.start.as_ns_f64())),
         ("end_ns", numbers(flows, |row| row.end.as_ns_f64())),
+        ("complete", integers(flows, |row| row.is_whole.into())),
         ("ideal_ns", numbers(flows, |row| row.ideal.as_ns_f64())),
         ("slowdown", numbers(flows, |row| row.slowdown())),
     ];

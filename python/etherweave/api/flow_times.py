@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
 from etherweave.api.results import Result
-from etherweave.api.units import Unit, amount, rate_of, time_of
+from etherweave.api.units import Unit, amount, counted, rate_of, time_of
 from etherweave.api.warm_up import warm_up_end
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Slowdowns:
     size_min: int  # Smallest flow [B].
     size_max: int  # Largest flow [B].
     flows: int  # Number of flows that are complete.
-    mean: float  # Mean slowdown.
+    mean: float | None  # Mean slowdown; ``None`` where hosts have several ports.
     quantiles: Mapping[str, float]  # Of :data:`QUANTILES`, those with a flow beyond them, by name.
     mean_us: float  # Mean completion time [us].
 
@@ -46,7 +46,7 @@ class Slowdowns:
         """Give all as flat figures."""
         return {
             "flows": self.flows,
-            "slowdown_mean": self.mean,
+            **({} if self.mean is None else {"slowdown_mean": self.mean}),
             **{f"slowdown_{name}": value for name, value in self.quantiles.items()},
             "mean_us": self.mean_us,
         }
@@ -71,7 +71,7 @@ class FlowTimes:
         Slowdowns of all that are complete; ``None`` where none is.
     complete
         A row for each complete flow, the smallest first: ``bytes``, ``slowdown``, completion time
-        ``time_us`` and ``start_ns``.
+        ``time_us`` and ``start_ns``. Slowdowns are null where hosts have several ports.
     ideal
         Definition of the ideal time: ``fabric``, ``hpcc`` or ``abm``.
     unfinished_mean
@@ -102,9 +102,14 @@ class FlowTimes:
     size_source: str | None
 
     @property
-    def rows(self) -> list[tuple[int, float, float]]:
+    def rows(self) -> list[tuple[int, float | None, float]]:
         """Size [B], slowdown and completion time [us] of each complete flow, the smallest first."""
         return self.complete.select("bytes", "slowdown", "time_us").rows()
+
+    @property
+    def has_slowdowns(self) -> bool:
+        """Whether flows are complete and have ideal times."""
+        return self.all is not None and self.all.mean is not None
 
     def warm_up_ns(self) -> float | None:
         """Return when the warm-up ends that MSER-5 finds in the slowdowns by start [ns].
@@ -185,15 +190,24 @@ def _parts(
     import polars as pl
 
     warm_up_ns, end_ns = span_ns
-    starts_within = (pl.col("start_ns") < end_ns) | (pl.col("slowdown") != 0)
-
+    starts_within = (pl.col("start_ns") < end_ns) | pl.col("complete")
+    slowdown = pl.when(pl.col("slowdown") != 0).then("slowdown").alias("slowdown")
     time_us = ((pl.col("end_ns") - pl.col("start_ns")) / 1e3).alias("time_us")
     for group in result.frames("flow_times"):
-        flows = group.filter((pl.col("start_ns") >= warm_up_ns) & starts_within)
-        columns = ("job", "bytes", "slowdown", time_us, "start_ns")
+        flows = group.with_columns(is_complete(group)).filter(
+            (pl.col("start_ns") >= warm_up_ns) & starts_within
+        )
+        columns = ("job", "bytes", "complete", slowdown, time_us, "start_ns")
         yield from (
             flows.select(columns).partition_by("job", as_dict=True, include_key=False).items()
         )
+
+
+def is_complete(flows: "polars.DataFrame") -> "polars.Series":
+    """Read whether flows are complete; a table of an earlier version has slowdowns of those."""
+    if "complete" in flows.columns:
+        return flows["complete"] == 1
+    return (flows["slowdown"] != 0).alias("complete")
 
 
 def _job(
@@ -218,8 +232,8 @@ def _job(
     # Incasts alone draw no sizes.
     has_sizes = is_drawn and spec["load"] > 0
     figures = json.loads(_core.workload_figures(drawn, 0)) if has_sizes else {}
-    complete = flows.filter(pl.col("slowdown") != 0).sort("bytes", "slowdown", "time_us")
-    unfinished = flows.filter(pl.col("slowdown") == 0)["bytes"]
+    complete = flows.filter("complete").drop("complete").sort("bytes", "slowdown", "time_us")
+    unfinished = flows.filter(~pl.col("complete"))["bytes"]
     return FlowTimes(
         job=name,
         flows=flows.height,
@@ -237,30 +251,30 @@ def _job(
     )
 
 
-_COLUMNS = {"bytes": int, "slowdown": float, "time_us": float, "start_ns": float}
+_COLUMNS = {"bytes": int, "complete": bool, "slowdown": float, "time_us": float, "start_ns": float}
 
 
 def _slowdowns(flows: "polars.DataFrame") -> Slowdowns:
-    ordered = flows["slowdown"].sort()
+    ordered = flows["slowdown"].drop_nulls().sort()
     count = len(ordered)
     return Slowdowns(
         size_min=int(flows["bytes"][0]),
         size_max=int(flows["bytes"][-1]),
-        flows=count,
-        mean=math.fsum(ordered) / count,
+        flows=flows.height,
+        mean=math.fsum(ordered) / count if count else None,
         quantiles={
             name: float(ordered[math.floor((count - 1) * share + 0.5)])
             for name, share in QUANTILES.items()
             if count * (1 - share) >= TAIL_MIN - 1e-9
         },
-        mean_us=math.fsum(flows["time_us"]) / count,
+        mean_us=math.fsum(flows["time_us"]) / flows.height,
     )
 
 
 def flow_lines(times: FlowTimes) -> list[str]:
     """Write the flows of a job as text: a line for all, then a line for each class of sizes."""
     complete = times.complete.height
-    head = f"{times.flows:,} flows" if times.flows else "no flow starts after the warm-up"
+    head = counted(times.flows, "flow") if times.flows else "no flow starts after the warm-up"
     if times.unfinished_mean is not None:
         sizes = amount(times.unfinished_mean, "B")
         head += f", {complete:,} complete, {times.flows - complete:,} unfinished of mean {sizes}"
@@ -268,18 +282,29 @@ def flow_lines(times: FlowTimes) -> list[str]:
         head += f", load {times.load:.3f} of {times.rate_gbps:g} Gb/s ({times.load_asked:g} asked)"
     lines = [f"{times.job}: {head}"]
     if times.all is not None:
-        lines = [f"{lines[0]}; {_slowdown_name(times)} {_quantile_text(times.all)}"]
+        lines = [f"{lines[0]}; {_mean_text(times, times.all)}"]
     if times.size_mean is not None:
         source = f", {times.size_source}" if times.size_source else ""
         lines.append(f"  sizes {times.sizes}: mean {amount(times.size_mean, 'B')}{source}")
     if times.all is None:
         return lines
     lines += [
-        f"  {amount(part.size_min, 'B')} to {amount(part.size_max, 'B')}: {part.flows:,} flows, "
-        f"mean {part.mean_us:,.2f} us, slowdown {_quantile_text(part)}"
+        f"  {amount(part.size_min, 'B')} to {amount(part.size_max, 'B')}: "
+        f"{counted(part.flows, 'flow')}, "
+        f"mean {part.mean_us:,.2f} us{_slowdown_text(part)}"
         for part in times.classes()
     ]
     return lines
+
+
+def _mean_text(times: FlowTimes, flows: Slowdowns) -> str:
+    if flows.mean is None:
+        return f"mean {flows.mean_us:,.2f} us (no slowdowns, since hosts have several ports)"
+    return f"{_slowdown_name(times)} {_quantile_text(flows)}"
+
+
+def _slowdown_text(part: Slowdowns) -> str:
+    return "" if part.mean is None else f", slowdown {_quantile_text(part)}"
 
 
 def _slowdown_name(times: FlowTimes) -> str:

@@ -177,6 +177,11 @@ def _found_warm_up(scenario: ScenarioSource, changes: Mapping[str, object]) -> s
                 f"{origin}: no flows; expected a job of flows, in which a warm-up is looked for"
             )
         for job in jobs:
+            if job.all and not job.has_slowdowns:
+                raise UncertaintyError(
+                    f"{origin}: job {job.job}: no slowdowns to find a warm-up in, since hosts have "
+                    "several ports; expected run.warm_up"
+                )
             if (found := job.warm_up_ns()) is None:
                 raise UncertaintyError(
                     f"{origin}: job {job.job}: MSER-5 finds no steady state; expected a longer "

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from etherweave.api.flow_times import QUANTILES, FlowTimes, flow_times
+from etherweave.api.flow_times import QUANTILES, FlowTimes, flow_times, is_complete
 from etherweave.api.results import Result
 from etherweave.api.units import Unit, amount
 from etherweave.report.run.ports import host_ports, ports
@@ -57,7 +57,7 @@ TIME_CAPTION = (
 
 def slowdowns_by_size(results: Labelled) -> Section | None:
     """Draw quantiles of slowdowns by size, a row for each job and a column for each quantile."""
-    times = [(label, job) for label, job in _jobs(results) if job.all]
+    times = [(label, job) for label, job in _jobs(results) if job.has_slowdowns]
     if not times:
         return None
     rows = [
@@ -99,10 +99,13 @@ def completion_shares(results: Labelled) -> Section | None:
     parts = [
         pl.DataFrame({"result": label, "job": job.job, "share": _SHARES})
         .with_columns(pl.Series("completion_us", _quantiles(job.complete["time_us"])))
-        .with_columns(pl.Series("slowdown", _quantiles(job.complete["slowdown"])))
+        .with_columns(pl.Series("slowdown", _slowdown_quantiles(job), nan_to_null=True))
         for label, job in times
     ]
     columns = {"completion_us": "completion time [us]", "slowdown": "slowdown"}
+    if not any(job.has_slowdowns for _, job in times):
+        del columns["slowdown"]
+        parts = [part.drop("slowdown") for part in parts]
     section = _cdf("completion_shares", "Completion times", CDF_CAPTION, parts, columns, results)
     for axes in section.figure.axes if section.figure else ():
         axes.set_xscale("log")
@@ -219,6 +222,12 @@ def _quantiles(values: Sequence[float] | pl.Series, divisor: float = 1) -> Float
     return np.asarray(np.quantile(np.asarray(values, dtype=float), _SHARES) / divisor)
 
 
+def _slowdown_quantiles(job: FlowTimes) -> Floats:
+    if not job.has_slowdowns:
+        return np.full(SHARES, np.nan)
+    return _quantiles(job.complete["slowdown"])
+
+
 def _each(results: Labelled) -> Iterator[tuple[str, Result]]:
     return ((label, result) for label, seeds in results.items() for result in seeds)
 
@@ -325,6 +334,6 @@ def _sent_flows(result: Result) -> Iterator[pl.DataFrame]:
         return
     for flows, streams in zip(result.frames("flow_times"), result.frames("streams"), strict=True):
         hosts = streams.select("job", "stream", "source_host")
-        own = flows.filter(pl.col("slowdown") > 0).join(hosts, on=["job", "stream"], how="left")
+        own = flows.filter(is_complete(flows)).join(hosts, on=["job", "stream"], how="left")
         if not own.is_empty():
             yield own

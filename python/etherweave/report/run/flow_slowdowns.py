@@ -9,6 +9,10 @@ CAPTION = (
     "Completion time of flows, by their time on an idle fabric, in classes of sizes. Quantiles "
     "beyond which no flow lies are left out."
 )
+NO_SLOWDOWNS = (
+    "Completion time of flows in classes of sizes. There are no slowdowns, since hosts with "
+    "several ports have no ideal times."
+)
 NAMES = {"p999": "p99.9"}
 
 
@@ -18,6 +22,8 @@ def flow_slowdowns(result: Result) -> Section | None:
     if not jobs:
         return None
     caption = " ".join([*map(_sentence, jobs), CAPTION])
+    if not any(job.has_slowdowns for job in jobs):
+        caption = " ".join([*map(_sentence, jobs), NO_SLOWDOWNS])
     return Section("slowdowns", "Slowdown of flows", caption, tables=[_table(jobs)])
 
 
@@ -40,4 +46,5 @@ def _row(job: str, part: Slowdowns) -> list[str]:
     sizes = [amount(size, Unit.BYTES) for size in (part.size_min, part.size_max)]
     quantiles = [f"{part.quantiles[key]:.2f}" if key in part.quantiles else "" for key in QUANTILES]
     count, time = f"{part.flows:,}", f"{part.mean_us:,.2f}"
-    return [job, " to ".join(sizes), count, time, f"{part.mean:.2f}", *quantiles]
+    mean = "" if part.mean is None else f"{part.mean:.2f}"
+    return [job, " to ".join(sizes), count, time, mean, *quantiles]
