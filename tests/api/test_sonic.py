@@ -55,6 +55,7 @@ def drop(result: Result) -> None:
     (storm,) = storms(result)
     (during,), (after,) = streams(result, "during"), streams(result, "after")
     assert storm["tx_drops_packets"] > 0
+    assert storm["tx_ok_packets"] == storm["rx_ok_packets"] == 0
     assert during["end_ns"] > storm["restored_ns"] and is_complete(result)
     # Two flows of 1.6 MB at 100 Gb/s end within 300 us, as on an idle port.
     assert after["end_ns"] < 1_500_000 + 300_000
@@ -120,6 +121,8 @@ def drop_lossy(result: Result) -> None:
 def forward(result: Result) -> None:
     (storm,) = storms(result)
     assert dropped(result) == 0 and is_complete(result)
+    assert storm["tx_ok_packets"] > 0 and storm["rx_ok_packets"] > 0
+    assert storm["tx_drops_packets"] == storm["rx_drops_packets"] == 0
     assert all(row["end_ns"] > storm["detected_ns"] for row in streams(result, "lossless"))
 
 

@@ -202,7 +202,7 @@ impl Shard {
             self.switches.forward(&mut self.wires, port, egress, priority, event.packet());
         } else {
             self.wires.note_arrival(port, event.packet());
-            if self.switches.discards() {
+            if self.switches.has_storm() {
                 return self.switches.arrive_in_storm(&mut self.wires, port, egress, priority, event.packet());
             }
             self.switches.arrive_at_switch(&mut self.wires, port, egress, priority, event.packet());

@@ -40,10 +40,32 @@ pub struct Storm {
     pub detected: Time,
     /// Time at which the queue was restored; absent, not in this run.
     pub restored: Option<Time>,
+    /// Packets of the priority that the port had sent before.
+    tx_before: u64,
+    /// Packets that the port sent until the queue was restored.
+    tx_ok: u64,
     /// Packets for the port that were discarded.
     pub tx_drops: u64,
+    /// Packets from the port that were accepted.
+    pub rx_ok: u64,
     /// Packets from the port that were discarded.
     pub rx_drops: u64,
+}
+
+impl Storm {
+    fn new(port: PortIndex, priority: u8, detected: Time, tx_before: u64) -> Storm {
+        Storm { port, priority, detected, restored: None, tx_before, tx_ok: 0, tx_drops: 0, rx_ok: 0, rx_drops: 0 }
+    }
+
+    fn end(&mut self, now: Time, tx_packets: u64) {
+        (self.restored, self.tx_ok) = (Some(now), tx_packets - self.tx_before);
+    }
+
+    /// Packets that the port has sent since, until the queue was restored.
+    pub fn tx_ok(&self, wires: &Wires) -> u64 {
+        let now = wires.ports[self.port].counters(usize::from(self.priority)).tx_packets;
+        if self.restored.is_some() { self.tx_ok } else { now - self.tx_before }
+    }
 }
 
 /// Counters of a port and priority at a poll.
@@ -72,8 +94,8 @@ struct WatchedQueue {
 pub struct Watchdog {
     params: PfcWatchdog,
     ports: BTreeMap<u32, [WatchedQueue; Priority::COUNT]>,
-    /// Storms whose packets are discarded.
-    discarding: Vec<usize>,
+    /// Storms whose queues are not restored.
+    active: Vec<usize>,
     /// Storms so far.
     pub storms: Vec<Storm>,
 }
@@ -81,11 +103,11 @@ pub struct Watchdog {
 impl Watchdog {
     /// A watchdog that has seen nothing.
     pub fn new(params: PfcWatchdog) -> Watchdog {
-        Watchdog { params, ports: BTreeMap::new(), discarding: Vec::new(), storms: Vec::new() }
+        Watchdog { params, ports: BTreeMap::new(), active: Vec::new(), storms: Vec::new() }
     }
 
     fn storm_of(&self, port: PortIndex, priority: u8) -> Option<usize> {
-        self.discarding.iter().copied().find(|&storm| {
+        self.active.iter().copied().find(|&storm| {
             let Storm { port: own, priority: of, .. } = self.storms[storm];
             own == port && of == priority
         })
@@ -155,13 +177,12 @@ impl Switches {
             return;
         }
         let storm = watchdog.storms.len();
-        let (detected, restored) = (wires.now, None);
-        watchdog.storms.push(Storm { port, priority: priority as u8, detected, restored, tx_drops: 0, rx_drops: 0 });
+        watchdog.storms.push(Storm::new(port, priority as u8, wires.now, now.tx_packets));
+        watchdog.active.push(storm);
         (queue.storm, queue.elapsed) = (Some(storm), Duration::ZERO);
         let (is_ignored, is_discarded) = (action != WatchdogAction::Alert, action == WatchdogAction::Drop);
         wires.override_pauses(port, priority, is_ignored, is_discarded);
         if is_discarded {
-            watchdog.discarding.push(storm);
             self.discard(wires, storm);
         }
     }
@@ -174,20 +195,20 @@ impl Switches {
         let is_quiet = !is_paused && last.is_some_and(|last| now.paused == last.paused);
         queue.elapsed = if is_quiet { queue.elapsed + poll } else { Duration::ZERO };
         if is_quiet && has_passed(queue.elapsed, restoration) {
-            watchdog.storms[storm].restored = Some(wires.now);
-            watchdog.discarding.retain(|&other| other != storm);
+            watchdog.storms[storm].end(wires.now, now.tx_packets);
+            watchdog.active.retain(|&other| other != storm);
             *queue = WatchedQueue { last: queue.last, ..WatchedQueue::default() };
             wires.override_pauses(port, priority, false, false);
         }
     }
 
-    /// Whether packets of a storm are discarded.
+    /// Whether there is a storm.
     #[inline]
-    pub fn discards(&self) -> bool {
-        self.watchdog.as_ref().is_some_and(|watchdog| !watchdog.discarding.is_empty())
+    pub fn has_storm(&self) -> bool {
+        self.watchdog.as_ref().is_some_and(|watchdog| !watchdog.active.is_empty())
     }
 
-    /// A packet has come in while packets of a storm are discarded.
+    /// A packet has come in during a storm.
     #[cold]
     pub fn arrive_in_storm(
         &mut self,
@@ -197,11 +218,15 @@ impl Switches {
         priority: u8,
         handle: Handle,
     ) {
-        let watchdog = self.watchdog.as_mut().expect("a watchdog discards");
+        let watchdog = self.watchdog.as_mut().expect("a watchdog has found a storm");
+        let is_discarded = watchdog.params.action == WatchdogAction::Drop;
         if let Some(storm) = watchdog.storm_of(ingress, wires.packets[handle].priority) {
-            watchdog.storms[storm].rx_drops += 1;
-            wires.drop_packet(ingress, handle);
-            return;
+            watchdog.storms[storm].rx_ok += u64::from(!is_discarded);
+            watchdog.storms[storm].rx_drops += u64::from(is_discarded);
+            if is_discarded {
+                wires.drop_packet(ingress, handle);
+                return;
+            }
         }
         self.arrive_at_switch(wires, ingress, egress, priority, handle);
         self.discard_blocked(wires);
@@ -209,9 +234,10 @@ impl Switches {
 
     /// Discards what has joined the queues of storms.
     pub fn discard_blocked(&mut self, wires: &mut Wires) {
-        let count = self.watchdog.as_ref().map_or(0, |watchdog| watchdog.discarding.len());
+        let discarding = self.watchdog.as_ref().filter(|watchdog| watchdog.params.action == WatchdogAction::Drop);
+        let count = discarding.map_or(0, |watchdog| watchdog.active.len());
         for place in 0..count {
-            let storm = self.watchdog.as_ref().expect("a watchdog discards").discarding[place];
+            let storm = self.watchdog.as_ref().expect("a watchdog discards").active[place];
             self.discard(wires, storm);
         }
     }

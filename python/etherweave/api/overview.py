@@ -51,7 +51,8 @@ def overview(result: Result) -> dict[str, Any]:
         often they woke, the share of the time that they were asleep, and how long a frame that woke
         one waited. ``storms``: storms of pauses that watchdogs detected, each with ``port``,
         ``priority``, ``detected_us``, ``restored_us`` (none if not in the run) and the packets that
-        were discarded, ``tx_drops`` for the port and ``rx_drops`` from it. ``replays``: of links
+        were discarded, ``tx_drops`` for the port and ``rx_drops`` from it, or passed, ``tx_ok`` and
+        ``rx_ok``. ``replays``: of links
         that send damaged frames again, ``frames``, ``replays``, ``lost_frames``, the times that
         transmitters lost and waited for room, and ``message_bytes``. ``rates``:
         of ports whose rate follows their load, how many there are, how often they changed it, the
@@ -136,18 +137,17 @@ def _learning(result: Result) -> dict[str, int]:
 
 def _storms(result: Result) -> list[dict[str, Any]]:
     columns = ("node", "peer", "priority", "detected_ns", "restored_ns")
-    drops = ("tx_drops_packets", "rx_drops_packets")
+    packets = ("tx_ok_packets", "tx_drops_packets", "rx_ok_packets", "rx_drops_packets")
     return [
         {
             "port": f"{node} to {peer}",
             "priority": priority,
             "detected_us": detected_ns / 1e3,
             "restored_us": None if math.isnan(restored_ns) else restored_ns / 1e3,
-            "tx_drops": tx_drops,
-            "rx_drops": rx_drops,
         }
-        for node, peer, priority, detected_ns, restored_ns, tx_drops, rx_drops in _rows(
-            result, "storms", *columns, *drops
+        | dict(zip(("tx_ok", "tx_drops", "rx_ok", "rx_drops"), counts, strict=True))
+        for node, peer, priority, detected_ns, restored_ns, *counts in _rows(
+            result, "storms", *columns, *packets
         )
     ]
 
