@@ -151,6 +151,33 @@ def pause(result: Result) -> None:
     assert background["end_ns"] < 600_000
 
 
+def pause_lossy(result: Result) -> None:
+    """As without a pause, of which the port counts the frames alone."""
+    (row,) = [row for row in ports(result, "switch0", 0) if row["peer"] == "host0"]
+    assert row["rx_pause_xoff_packets"] > 0 and row["rx_pause_duration_ns"] == 0
+    assert dropped(result) == 0
+    for job in ("paused", "background"):
+        assert all(row["end_ns"] < 600_000 for row in streams(result, job)), job
+
+
+def global_pause(result: Result) -> None:
+    assert all(row["rx_pause_packets"] == 0 for row in ports(result, "switch0"))
+    assert dropped(result) == 0
+    for job in ("paused", "background"):
+        assert all(row["end_ns"] < 600_000 for row in streams(result, job)), job
+
+
+def delay_short(result: Result) -> None:
+    assert dropped(result) == 0 and is_complete(result)
+
+
+def delay_long(result: Result) -> None:
+    """What comes in 140 us of the pause at 100 Gb/s, less threshold and headroom."""
+    (row,) = [row for row in ports(result, "switch0") if row["peer"] == "host0"]
+    assert row["drops_bytes"] == pytest.approx(140e-6 * 100e9 / 8 - 600e3, rel=0.05)
+    assert row["drops_packets"] == dropped(result) and is_complete(result)
+
+
 def rate_step(result: Result) -> None:
     assert not result.summary["warnings"]
     (lossless,) = streams(result, "lossless")
@@ -184,6 +211,19 @@ def lossy(result: Result) -> None:
     assert sum(row["drops_packets"] for row in ports(result, "switch0")) == 0
     assert sum(row["drops_packets"] for row in ports(result, "switch0", 0)) > 0
     assert rate(result, "lossless") > 10
+
+
+def lossless(result: Result) -> None:
+    """Lossless flows of 20 and 10 % are as alone, lossy ones share 70 % of 50 Gb/s."""
+    first, second = (row["goodput_gbps"] for row in streams(result, "lossless"))
+    assert first == pytest.approx(2 * second, rel=0.01) and first > 0.97 * 10
+    assert all(row["drops_packets"] == 0 for row in ports(result, "s0"))
+    assert all(row["tx_pause_packets"] == 0 for row in ports(result, "s0"))
+    (row,) = [row for row in ports(result, "s0", 0) if row["peer"] == "host0"]
+    assert row["drops_packets"] > 0
+    assert row["tx_bytes"] * 8 / 60e-3 == pytest.approx(0.7 * 50e9, rel=0.01)
+    shares = [row["goodput_gbps"] for row in streams(result, "lossy")]
+    assert shares == pytest.approx([math.fsum(shares) / 4] * 4, rel=0.1)
 
 
 def without_watchdog(result: Result) -> None:
@@ -277,11 +317,16 @@ PASSES: dict[str, Callable[[Result], None]] = {
     "watchdog_false_alarm": false_alarm,
     "watchdog_deadlock": deadlock,
     "pfc_pause": pause,
+    "pfc_pause_lossy": pause_lossy,
+    "pfc_global_pause": global_pause,
+    "pfc_delay_short": delay_short,
+    "pfc_delay_long": delay_long,
     "pfc_rate_step": rate_step,
     "pfc_two_to_one": two_to_one,
     "pfc_congestion": congestion,
     "oversubscription_equal": equal,
     "oversubscription_lossy": lossy,
+    "oversubscription_lossless": lossless,
     "storm_without_watchdog": without_watchdog,
     "trimming_size": trimming_size,
     "trimming_jumbo": trimming_jumbo,

@@ -45,13 +45,13 @@ pub enum ForwardErrorCorrection {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClassCodes {
-    /// Of links between hosts and switches. Absent: by rate and cable.
+    /// Code of links between hosts and switches. Absent: by rate and cable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<ForwardErrorCorrection>,
-    /// Of local links. Absent: by rate and cable.
+    /// Code of local links. Absent: by rate and cable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local: Option<ForwardErrorCorrection>,
-    /// Of global links. Absent: by rate and cable.
+    /// Code of global links. Absent: by rate and cable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub global: Option<ForwardErrorCorrection>,
 }

@@ -53,12 +53,12 @@ pub struct Cable {
 }
 
 impl LinkRetry {
-    /// From the last bit of a damaged frame to the first of its replay.
+    /// Time from the last bit of a damaged frame to the first of its replay.
     fn turnaround(&self, cable: &Cable) -> Duration {
         cable.round_trip + self.latency
     }
 
-    /// From the last bit of a frame to its acknowledgement, at the most.
+    /// Time from the last bit of a frame to its acknowledgement, at the most.
     fn acknowledgement_time(&self, cable: &Cable) -> Duration {
         self.turnaround(cable) + cable.rate.serialization_time(self.message_spacing)
     }
@@ -96,7 +96,7 @@ pub(crate) struct RetryingSender {
     turnaround: Duration,
     acknowledgement_time: Duration,
     room: u64,
-    /// When each frame that is kept will be acknowledged, and its bytes.
+    /// Time at which each frame that is kept is acknowledged, and its bytes.
     kept: VecDeque<(Time, u32)>,
     kept_bytes: u64,
     message_spacing: Duration,

@@ -1,11 +1,11 @@
 //! Pause frames: how they are sent, what they stop, and for how long.
 //!
 //! One mechanism serves 802.3x and PFC: a frame names priorities and, for each, whether to stop (with a number of
-//! quanta) or to resume (quanta 0). An 802.3x frame names all eight. A pause frame does not wait behind data: it leaves
-//! when the packet that is being sent has left.
+//! quanta) or to resume (quanta 0). An 802.3x frame names all eight; between ports with PFC, where it has no effect, it
+//! names none. A pause frame does not wait behind data: it leaves when the packet that is being sent has left.
 
 use etherweave_kernel::indices::PortIndex;
-use etherweave_primitives::Time;
+use etherweave_primitives::{Duration, Time};
 
 use crate::{
     Wires, degraded::Passage, event::Kind, frame::pause::PauseFrame, frame::pause::priorities,
@@ -33,6 +33,13 @@ impl Wires {
     fn schedule_refresh(&mut self, port: PortIndex, mask: u8) {
         let half = self.ports[port].quantum() * u64::from(self.constants.pause_quanta) / 2;
         self.schedule(half, port, Kind::PauseRefresh, u32::from(mask));
+    }
+
+    /// Sends an 802.3x frame to a port with PFC, which ignores it. Returns the time until the next refreshes it.
+    pub fn send_ignored_pause(&mut self, port: PortIndex) -> Duration {
+        let quanta = self.constants.pause_quanta;
+        self.send_pause_frame(port, PauseFrame { enable: 0, stop: 0, quanta });
+        self.ports[port].quantum() * u64::from(quanta) / 2
     }
 
     fn send_pause_frame(&mut self, port_index: PortIndex, frame: PauseFrame) {
@@ -96,11 +103,17 @@ impl Wires {
         }
     }
 
-    /// A pause frame has arrived and takes effect.
+    /// A pause frame has arrived and takes effect on lossless priorities.
     pub fn pause_arrive(&mut self, port_index: PortIndex, frame: PauseFrame) {
         self.capture_pause(port_index, self.now, frame, false);
         for priority in priorities(frame.enable) {
-            if frame.stop & 1 << priority != 0 {
+            let (is_stop, is_lossy) =
+                (frame.stop & 1 << priority != 0, self.constants.nic_pause_mask & 1 << priority == 0);
+            if is_lossy {
+                let counters = &mut self.ports[port_index].paused_mut().rx_packets[priority];
+                counters.xoff += u32::from(is_stop);
+                counters.xon += u32::from(!is_stop);
+            } else if is_stop {
                 self.stop_priority(port_index, priority, frame.quanta);
             } else {
                 self.ports[port_index].paused_mut().rx_packets[priority].xon += 1;

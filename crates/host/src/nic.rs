@@ -1,6 +1,6 @@
 //! The NIC: the choice of the next sender, and pauses while the receive buffer is full.
 
-use etherweave_engine::{Wires, event::Kind, packet::Handle};
+use etherweave_engine::{Wires, event::Event, event::EventKey, event::Kind, packet::Handle};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex};
 use etherweave_primitives::Duration;
 
@@ -163,6 +163,14 @@ impl Nics {
         let mask = wires.constants.nic_pause_mask & !nic.storming;
         if mask != 0 {
             wires.resume_peer(port, mask);
+        }
+    }
+
+    /// A host sends an 802.3x frame to its switch, which ignores it beside PFC, and so many in all.
+    pub fn send_ignored_pauses(&mut self, wires: &mut Wires, port: PortIndex, count: u32) {
+        let next = wires.now + wires.send_ignored_pause(port);
+        if count > 1 {
+            wires.queue.push(Event::new(next, EventKey::new(port, Kind::PauseStorm, 0), count - 1));
         }
     }
 

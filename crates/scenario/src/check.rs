@@ -9,7 +9,7 @@ use etherweave_workload::{Op, Program, StreamSpec, Traffic, Workload};
 
 use crate::documents::check_document;
 use crate::interconnect::subnet_warning;
-use crate::{JobSpec, Scenario, fast_forward, flows, hosts, nic_buffer, nodes, routing, transports};
+use crate::{JobSpec, Scenario, fast_forward, faults, flows, hosts, nic_buffer, nodes, routing, transports};
 
 /// Simulated time without progress after which a run is stuck, unless a job rests for longer.
 const STALL_LIMIT: Duration = Duration::from_ms(10_000);
@@ -207,7 +207,8 @@ pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> 
     let loads = flows::warnings(scenario, topology);
     let of_hosts = hosts::warnings(scenario);
     let of_nodes = nodes::warnings(scenario);
-    [routing::warnings(scenario, topology), of_hosts, network, loads, overloads(scenario), of_nodes].concat()
+    let of_faults = faults::warnings(scenario);
+    [routing::warnings(scenario, topology), of_hosts, network, loads, overloads(scenario), of_nodes, of_faults].concat()
 }
 
 /// Warnings of jobs that ask for more than can ever be done.

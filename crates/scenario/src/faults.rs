@@ -125,15 +125,41 @@ fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, In
 pub struct PauseStormSpec {
     /// The host, by its name: "host3".
     pub host: String,
-    /// Priorities, lossless ones. Absent: all lossless priorities.
+    /// Priorities; switches ignore pauses of lossy ones. Absent: all lossless priorities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priorities: Option<Vec<Priority>>,
+    /// Frames that it sends: "pfc", or "global_pause", those of 802.3x, which switches with PFC ignore. Absent: those
+    /// of `flow_control`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<PauseFrameKind>,
     /// Start of the storm. Default "0s".
     #[serde(default)]
     pub from: Duration,
     /// End of the storm. Absent: the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
+}
+
+/// A kind of pause frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseFrameKind {
+    /// 802.1Qbb, by priority.
+    Pfc,
+    /// 802.3x, which name no priority.
+    GlobalPause,
+}
+
+/// Pauses of lossy priorities, which have no effect.
+pub(crate) fn warnings(scenario: &Scenario) -> Vec<String> {
+    let FlowControl::Pfc(pfc) = &scenario.flow_control else { return Vec::new() };
+    let of_storm = |(number, storm): (usize, &PauseStormSpec)| {
+        let named = storm.priorities.as_ref()?;
+        let lossy = named.iter().find(|priority| !pfc.priorities.contains(priority))?;
+        let key = format!("faults.pause_storm.{number}.priorities");
+        Some(format!("{key}: {} is lossy; switches ignore pauses of it", lossy.get()))
+    };
+    scenario.faults.pause_storm.iter().enumerate().filter_map(of_storm).collect()
 }
 
 /// Hosts that pause their switches without end; the simulator checks the times.
@@ -157,21 +183,38 @@ impl PauseStormSpec {
             let example = topology.host_name(HostId::new(0));
             InputError::new("host", format!("no host \"{}\"", self.host), format!("one such as \"{example}\""))
         })?;
-        let lossless: Vec<Priority> = match &scenario.flow_control {
-            FlowControl::Pfc(pfc) => pfc.priorities.clone(),
-            FlowControl::GlobalPause(_) => Priority::all().collect(),
-            FlowControl::None {} | FlowControl::Credits(_) => {
-                let expected = "flow_control.pfc or flow_control.global_pause: nothing here obeys pause frames";
-                return Err(InputError::new("host", "a host that pauses its switch", expected));
-            }
-        };
-        let priorities = self.priorities.clone().unwrap_or_else(|| lossless.clone());
-        if let Some(other) = priorities.iter().find(|priority| !lossless.contains(priority)) {
-            let known: Vec<_> = lossless.iter().map(|priority| priority.get().to_string()).collect();
-            let expected = format!("lossless priorities: {}", known.join(", "));
-            return Err(InputError::new("priorities", other.get(), expected));
-        }
+        let priorities = self.priorities(&scenario.flow_control)?;
         Ok(PauseStorm { host, priorities, from: self.from, until: self.until })
+    }
+
+    /// The priorities that its frames name; none of those of 802.3x beside PFC.
+    fn priorities(&self, flow_control: &FlowControl) -> Result<Vec<Priority>, InputError> {
+        match (flow_control, self.frame) {
+            (FlowControl::Pfc(_), Some(PauseFrameKind::GlobalPause)) => {
+                let expected = "none: frames of 802.3x name no priorities";
+                let mistake = self.priorities.iter().flatten().next().map_or(0, |priority| priority.get());
+                InputError::unless(self.priorities.is_none(), "priorities", mistake, expected)?;
+                Ok(Vec::new())
+            }
+            (FlowControl::Pfc(pfc), Some(PauseFrameKind::Pfc) | None) => self.named_or(|| pfc.priorities.clone()),
+            (FlowControl::GlobalPause(_), Some(PauseFrameKind::GlobalPause) | None) => {
+                self.named_or(|| Priority::all().collect())
+            }
+            (FlowControl::GlobalPause(_), Some(PauseFrameKind::Pfc)) => {
+                Err(InputError::new("frame", "pfc", "\"global_pause\", as flow_control.global_pause has it"))
+            }
+            (FlowControl::None {} | FlowControl::Credits(_), _) => {
+                let expected = "flow_control.pfc or flow_control.global_pause: nothing here obeys pause frames";
+                Err(InputError::new("host", "a host that pauses its switch", expected))
+            }
+        }
+    }
+
+    fn named_or(&self, lossless: impl FnOnce() -> Vec<Priority>) -> Result<Vec<Priority>, InputError> {
+        let named = self.priorities.clone().unwrap_or_else(lossless);
+        let expected = "at least one priority, or no key";
+        InputError::unless(!named.is_empty(), "priorities", "an empty list", expected)?;
+        Ok(named)
     }
 }
 

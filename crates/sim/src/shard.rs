@@ -187,7 +187,10 @@ impl Shard {
                 self.switches.discard_blocked(&mut self.wires);
             }
             Kind::WatchdogPoll => self.switches.poll(&mut self.wires, place),
-            Kind::PauseStorm => self.hosts.nics.pause_storm(&mut self.wires, place, index as u8, event.bits != 0),
+            Kind::PauseStorm => match index as u8 {
+                0 => self.hosts.nics.send_ignored_pauses(&mut self.wires, place, event.bits),
+                mask => self.hosts.nics.pause_storm(&mut self.wires, place, mask, event.bits != 0),
+            },
             Kind::PauseArriveDamaged => self.wires.pause_arrive_damaged(place, PauseFrame::unpack(event.bits)),
         }
     }

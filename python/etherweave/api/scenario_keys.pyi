@@ -113,6 +113,7 @@ PanelBroadcastName: TypeAlias = Literal[
     "ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified"
 ]
 PartnerName: TypeAlias = Literal["random"]
+PauseFrameKindName: TypeAlias = Literal["pfc", "global_pause"]
 PauseKindName: TypeAlias = Literal["port", "class"]
 PeerResponseName: TypeAlias = Literal["none", "ieee_802_3"]
 PlanKindName: TypeAlias = Literal["flat", "per_switch", "per_group", "coordinates"]
@@ -1322,6 +1323,7 @@ class Pattern(Table):
     alternating: Key[Alternating, Alternating | Keys]
 
 class PauseStormSpec(Table):
+    frame: Key[PauseFrameKindName | None, PauseFrameKindName]
     host: Key[str | None, str]
     priorities: Key[Sequence[int] | None, Sequence[int]]
     until: Key[str | None, str]

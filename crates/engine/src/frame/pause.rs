@@ -12,7 +12,7 @@ const PFC: u16 = 0x0101;
 /// The content of a pause frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PauseFrame {
-    /// Priorities that it names, a bit each.
+    /// Priorities that it names, a bit each. Between ports with PFC, one of 802.3x names none.
     pub enable: u8,
     /// Of those, the ones to stop.
     pub stop: u8,
@@ -48,7 +48,7 @@ pub(super) fn octets(frame: PauseFrame, source: [u8; 6], is_pfc: bool) -> Vec<u8
     octets.extend(PAUSE_ADDRESS);
     octets.extend(source);
     octets.extend(CONTROL.to_be_bytes());
-    if is_pfc {
+    if is_pfc && frame.enable != 0 {
         octets.extend(PFC.to_be_bytes());
         octets.extend(u16::from(frame.enable).to_be_bytes());
         let stops: Vec<usize> = priorities(frame.stop).collect();
@@ -58,7 +58,8 @@ pub(super) fn octets(frame: PauseFrame, source: [u8; 6], is_pfc: bool) -> Vec<u8
         });
     } else {
         octets.extend(PAUSE.to_be_bytes());
-        octets.extend((if frame.stop == 0 { 0 } else { frame.quanta }).to_be_bytes());
+        let is_resume = frame.stop == 0 && frame.enable != 0;
+        octets.extend((if is_resume { 0 } else { frame.quanta }).to_be_bytes());
     }
     pad(&mut octets);
     debug_assert_eq!(octets.len() as u32 + 4, SHORTEST_FRAME.max(ETHERNET));

@@ -1,6 +1,7 @@
 //! Pause storms: hosts that pause their switches without end.
 
 use etherweave_engine::event::{Event, EventKey, Kind};
+use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority, Time};
 use etherweave_switch::watchdog::Watchdog;
 
@@ -12,7 +13,8 @@ use crate::shard::Shard;
 pub struct PauseStorm {
     /// The host.
     pub host: HostId,
-    /// The priorities, lossless ones.
+    /// The priorities, of which switches heed the lossless ones. None: frames of 802.3x, which switches with PFC
+    /// ignore.
     pub priorities: Vec<Priority>,
     /// Begin of the storm.
     pub from: Duration,
@@ -54,6 +56,10 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
     for storm in &experiment.storms {
         for &channel in experiment.topology.host_channels(storm.host) {
             let (shard, port) = layout.port(&experiment.topology, channel);
+            if storm.priorities.is_empty() {
+                add_ignored(storm, &mut shards[shard], port);
+                continue;
+            }
             let times = [(Some(storm.from), true), (storm.until, false)];
             for (time, begins) in times.into_iter().filter_map(|(time, begins)| Some((time?, begins))) {
                 let key = EventKey::new(port, Kind::PauseStorm, storm.mask().into());
@@ -65,4 +71,13 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
         let watchdog = shard.wires.constants.watchdog.clone();
         shard.switches.watchdog = watchdog.map(|params| Box::new(Watchdog::new(params)));
     }
+}
+
+/// Schedules the first frame of 802.3x, with the number of all, each after half the time of a pause.
+fn add_ignored(storm: &PauseStorm, shard: &mut Shard, port: PortIndex) {
+    let half = shard.wires.ports[port].quantum() * u64::from(shard.wires.constants.pause_quanta) / 2;
+    let frames = |until: Duration| (until - storm.from).as_ps().div_ceil(half.as_ps().max(1));
+    let count = storm.until.map_or(u64::from(u32::MAX), frames);
+    let key = EventKey::new(port, Kind::PauseStorm, 0);
+    shard.wires.queue.push(Event::new(Time::ZERO + storm.from, key, count as u32));
 }

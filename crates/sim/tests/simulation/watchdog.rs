@@ -152,3 +152,26 @@ fn a_watchdog_that_finds_nothing_changes_nothing() {
     let (watched, without) = (of(Some(PfcWatchdog::default())), of(None));
     assert_eq!((watched.fingerprint, &watched.ports), (without.fingerprint, &without.ports));
 }
+
+/// A switch with PFC heeds pauses of lossless priorities alone; frames of 802.3x name none.
+#[test]
+fn pauses_of_lossy_priorities_and_of_802_3x_have_no_effect_beside_pfc() {
+    let of = |priorities: &[u8]| {
+        let mut experiment = beside_a_storm(10, 905, Some(watchdog(WatchdogAction::Drop)));
+        experiment.storms[0].priorities = priorities.iter().copied().map(Priority::new).collect();
+        run_for(&experiment, us(1_000))
+    };
+    let mut quiet = beside_a_storm(10, 905, None);
+    quiet.storms.clear();
+    let quiet = run_for(&quiet, us(1_000));
+    for (priorities, frames) in [(&[][..], 0), (&[5, 6], 2)] {
+        let report = of(priorities);
+        assert!(report.storms.is_empty(), "{:?}", report.storms);
+        assert_eq!(report.totals.dropped, 0);
+        // Frames of 84 B make room for themselves.
+        assert!(received(&report, 0) > received(&quiet, 0) - 100_000, "{}", received(&report, 0));
+        let of_host = |row: &&etherweave_sim::PortRow| row.node == "switch0" && row.peer == "host1";
+        let xoff: u32 = report.ports.iter().filter(of_host).map(|row| row.rx_pauses.xoff).sum();
+        assert!(xoff >= frames, "{xoff} of {priorities:?}");
+    }
+}
