@@ -94,7 +94,10 @@ def test_options_are_passed_on_as_they_are_written(command: str) -> None:
         ("netperf -t UDP_STREAM -r 1,1", "-r of UDP_STREAM: expected a test such as -t TCP_RR"),
         ("netperf -I 90,5", "-I 90,5 of netperf: expected a level of 95 or 99"),
         ("iperf3 --dscp gold", "--dscp gold of iperf3: expected a code point, such as 26"),
-        ("iperf -B group", "-B group of iperf: expected an address, such as 239.1.1.1"),
+        ("iperf -B group", "-B group of iperf: expected a multicast group of IPv4, such as 239."),
+        ("iperf -u -B 10.1.1.1", "-B 10.1.1.1 of iperf: expected a multicast group"),
+        ("iperf -B 239.1.1.1", "-B of iperf: only UDP reaches a group; expected -u -B 239.1.1.1"),
+        ("iperf -u -B 239.1.1.1 -d", "-B and -d of iperf exclude each other"),
         ("IMB-MPI1 -include PingPng", r"-include PingPng of IMB-MPI1: .*did you mean PingPong\?"),
         ("qperf -sr fast rc_bw", "-sr fast of qperf: expected one of 2.5, 5"),
         ("fio --ioengine uring", r"--ioengine uring of fio: .*did you mean io_uring\?"),
@@ -145,6 +148,13 @@ def test_both_sides_get_the_options_that_both_must_know() -> None:
         assert set(words) <= set(plan.command.server), command
     # The server of iperf3 learns them from its client.
     assert "-u" not in planned("iperf3", "-u").command.server
+
+
+def test_a_client_of_iperf_2_sends_to_the_group_that_its_server_joins() -> None:
+    command = planned("iperf2", "-u", "-b10M", "-B", "239.1.1.1%eth0").command
+    client, server = " ".join(command.arguments), " ".join(command.server)
+    assert client == "iperf -c 239.1.1.1 -p {port} -t 10 -e -u -b 10M"
+    assert server == "iperf -s -e -p {port} -u -B 239.1.1.1%eth0"
 
 
 def test_datagrams_are_as_large_as_they_can_be() -> None:
@@ -377,7 +387,7 @@ def test_braces_of_a_user_are_no_places_to_fill_in() -> None:
 
 
 SAMPLES = {"LEVEL,WIDTH": "99,5", "LAYOUT": "cont", "NEIGHBOURS": "cart:1:1", "ROOT": "rotate"}
-SAMPLES |= {"PxQ": "2x4", "NAME=VALUE": "fieldcount=1"}
+SAMPLES |= {"PxQ": "2x4", "NAME=VALUE": "fieldcount=1", "GROUP": "239.1.1.1"}
 
 
 def declared_options() -> Iterator[tuple[str, ProgramOption, list[str]]]:

@@ -112,6 +112,15 @@ class GivenOptions:
         """Return the last value of an option, by its first name."""
         return next((value for own, value in self.values[::-1] if own == name), usual)
 
+    def without(self, name: str) -> "GivenOptions":
+        """Leave out an option, by its first name."""
+        if not self.has(name):
+            return self
+        values = tuple(pair for pair in self.values if pair[0] != name)
+        words = (*(word for pair in values for word in pair if word), *self.words)
+        literal = tuple(word.replace("{", "{{").replace("}", "}}") for word in words)
+        return replace(self, arguments=literal, values=values)
+
     def has(self, *names: str) -> bool:
         """Whether any of these options is there."""
         return any(own in names for own, _ in self.values)

@@ -40,7 +40,10 @@ KINDS = {
     "CORE": (r"any|[0-9]+([-,][0-9]+)*", "a number of a core, such as 2"),
     "CORES": (r"[0-9]+([,/][0-9]+)?", "one or two cores, such as 2,4"),
     "MASK": (r"(0x)?[0-9a-fA-F]+|\[[0-9,-]+\]", "a mask of cores, such as 0xF"),
-    "GROUP": (r"[0-9A-Fa-f:.]+(%\w+)?", "an address, such as 239.1.1.1"),
+    "GROUP": (
+        r"(22[4-9]|23[0-9])(\.(25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})){3}(%[\w.-]+)?",
+        "a multicast group of IPv4, such as 239.1.1.1",
+    ),
     "DSCP": (r"(?i)(0x)?[0-9a-f]{1,2}t?|af[1-4][1-3]|cs[0-7]|ef", "a code point, such as 26"),
     "PxQ": (r"[1-9][0-9]*x[1-9][0-9]*", "a grid, such as 2x4"),
     "NAME=VALUE": (r"[\w.-]+=.*", "a property, such as fieldlength=100"),

@@ -5,11 +5,13 @@ run is printed like any other; only the server knows what UDP lost.
 """
 
 import re
+from dataclasses import replace
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, not_understood
 from etherweave.bench.plans import (
     BenchmarkPlan,
+    BenchmarkPlanError,
     BenchmarkRequest,
     FabricEstimate,
     seconds_text,
@@ -124,23 +126,35 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     size = ("-l", str(request.size_max)) if request.size_max else ()
     streams = ("-P", str(request.streams)) if request.streams > 1 else ()
-    client = ("iperf", "-c", "{server}", "-p", "{port}", "-t", seconds_text(seconds), "-e")
-    kind = ("-u",) if request.options.has("-u") else ()
-    group = request.options.value("-B")
-    server = ("iperf", "-s", "-e", "-p", "{port}", *kind, *(("-B", group) if group else ()))
     own = request.options
+    group = own.value("-B")
+    if group and not own.has("-u"):
+        raise BenchmarkPlanError(f"-B of iperf: only UDP reaches a group; expected -u -B {group}")
+    target = group.partition("%")[0] or "{server}"  # The server's interface follows "%".
+    client = ("iperf", "-c", target, "-p", "{port}", "-t", seconds_text(seconds), "-e")
+    kind = ("-u",) if own.has("-u") else ()
+    server = ("iperf", "-s", "-e", "-p", "{port}", *kind, *(("-B", group) if group else ()))
     rate = own.amount("-b", "1M" if own.has("-u") else "0", 1000) / 8
     if "pps" in own.value("-b"):
         rate *= 8 * (request.size_max or _DATAGRAM)
     length = seconds * (2 if own.has("-r") else 1)
     return timed_pair(
-        *(request, fabric, (*client, *size, *streams), server, length),
+        replace(request, options=own.without("-B")),
+        fabric,
+        (*client, *size, *streams),
+        server,
+        length,
         sent=seconds * min(fabric.rate, request.streams * rate or fabric.rate),
         basis=f"{length:g} s at the rate of the {'sender' if rate else 'link'}",
         is_bidirectional=own.has("--full-duplex", "-d", "-r"),
+        notes=(_SENT_TO_A_GROUP,) if group else (),
     )
 
 
+_SENT_TO_A_GROUP = (
+    "a group sends no report back, so that the rate is what the client sent; both hosts need a "
+    "route to the group"
+)
 _DATAGRAM = 1470  # Usual size of a datagram [bytes].
 _OPTIONS = options(
     """
@@ -155,7 +169,7 @@ _OPTIONS = options(
     -N, --nodelay  Send small segments at once.
     -S, --tos N  Type of service of the packets.
     -Z, --linux-congestion NAME  Congestion control of TCP.
-    -B, --bind GROUP  Multicast group that the server joins, or address.
+    -B, --bind GROUP  Multicast group that the server joins and the client sends to, with -u.
     -T, --ttl N  Time to live of multicast.
     -i, --interval SECONDS  Print a row for each interval.
     --trip-times  Measure one-way delays; clocks must agree.
@@ -166,7 +180,7 @@ _OPTIONS = options(
     -p, --port PORT  = the launcher
     -s, --server  = the launcher
     """,
-    exclusive=("--full-duplex -d -r -R", "-Z -R"),
+    exclusive=("--full-duplex -d -r -R -B", "-Z -R"),
 )
 
 ADAPTER = Adapter(
