@@ -1,5 +1,6 @@
 """The incast of a scenario by iperf3 and ib_write_bw, and simulated from the same file."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from etherweave.api import toml
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.site_launcher import SiteLauncher
 from etherweave.bench.measure import MeasureError, MeasureLaunchError, incast
+from etherweave.bench.measure.common_time import CommonTime, common_time
 from etherweave.bench.measure.incast import measure_incast
 from etherweave.bench.measure.launch import IncastProgram
 from etherweave.bench.site import reading
@@ -54,7 +56,10 @@ def test_streams_of_iperf3_share_the_link_as_simulated_streams_do(tmp_path: Path
     assert set(streams["destination_host"]) == {"n1"}
     simulated = etherweave.run(scenario())
     # A frame of 1500 B and Ethernet's header of 14 B, which tbf counts, carries 1448 B.
-    assert streams["goodput_gbps"].sum() == pytest.approx(RATE / 1e9 * 1448 / 1514, rel=0.1)
+    payload = RATE / 1e9 * 1448 / 1514
+    assert streams["goodput_gbps"].sum() == pytest.approx(payload, rel=0.1)
+    # An interval has whole blocks of 64 KiB: up to one more of each stream.
+    assert streams["goodput_gbps"].sum() < payload * 1.002 + 4 * 65536 * 8 / 3 / 1e9
     assert sum(simulated.values("streams", "goodput_gbps")) == pytest.approx(
         streams["goodput_gbps"].sum(), rel=0.15
     )
@@ -84,8 +89,52 @@ def test_a_stream_has_a_client_with_the_scenario_s_message(monkeypatch: pytest.M
     job = commands(monkeypatch, "nothing", priority=3)
     assert job.hosts == ("n1", "n2", "n3") and job.ranks_per_node == 2
     words = " ".join(job.command.arguments)
-    assert "-t 3" in words and "-l 65536" in words
-    assert words.endswith("-S 106"), "code point 26 with ECT(0)"
+    assert "-t 5" in words and "-l 65536" in words, "3 s and 2 s in which others may still run"
+    assert words.endswith("-O 4 --get-server-output -S 106"), "code point 26 with ECT(0)"
+    assert words.count("-O") == 1 and job.command.server[-1] == "-J"
+
+
+def printed(start_s: int, rates: list[int], omitted: int = 1) -> str:
+    """Print what a client of iperf3 does of its server: an interval of 1 s for each rate [B/s]."""
+    intervals = [
+        {"sum": {"bytes": rate, "seconds": 1.0, "omitted": at < omitted}}
+        for at, rate in enumerate(rates)
+    ]
+    start = {"timestamp": {"timesecs": start_s}}
+    return json.dumps({"server_output_json": {"start": start, "intervals": intervals}}, indent=1)
+
+
+def test_streams_are_counted_while_all_of_them_run() -> None:
+    text = "\n".join([printed(7, [9, 4, 6, 9, 9]), printed(8, [9, 5, 5, 9, 9])])
+    assert common_time(text, 2) == CommonTime([5.0, 5.0], 1)
+    assert not common_time(text, 2).warnings
+    late = common_time("\n".join([text, printed(9, [9, 5, 5])]), 2)
+    assert "the starts of the streams are 2 s apart" in late.warnings[0]
+
+
+def test_streams_without_intervals_of_the_server_are_refused() -> None:
+    with pytest.raises(MeasureLaunchError, match="2 intervals of a stream; expected 3 of 1 s"):
+        common_time(printed(7, [9, 4, 6]), 3)
+    with pytest.raises(MeasureLaunchError, match="the server's intervals are missing"):
+        common_time('{"start": {}}', 3)
+
+
+def test_streams_that_do_not_end_are_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def launch(self: SiteLauncher, job: LaunchJob) -> LaunchOutcome:
+        for name in ("server0", "server1", "client0"):
+            (job.directory / f"{name}.out").write_text("{}" if name == "client0" else "")
+        return LaunchOutcome(Ending.TIMED_OUT, "", "", ("x",), 0, 9_000_000_000)
+
+    monkeypatch.setattr(SiteLauncher, "launch", launch)
+    monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
+    with pytest.raises(MeasureLaunchError) as refused:
+        measure_incast(scenario(), program=IncastProgram.IPERF3, site=site())
+    assert str(refused.value) == (
+        "no end after 9 s; of 4 servers of iperf3 2 were started, of as many clients 1, and 1 "
+        "ended; expected fewer streams_per_source or sources"
+    )
 
 
 def test_sources_share_hosts_where_there_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,13 +150,14 @@ def test_rdma_has_the_window_and_the_service_level(monkeypatch: pytest.MonkeyPat
     assert words.endswith("-t 128 -S 3 --tclass 106")
 
 
-def test_streams_beyond_the_link_were_not_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams_beyond_the_link_give_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     done = LaunchOutcome(Ending.DONE, "", "", ("x",), 0, 1)
     monkeypatch.setattr(SiteLauncher, "launch", lambda self, job: done)
     monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
     place = site()
     for rate, warnings in ((3e6, 0), (4e6, 1)):  # Each of four streams [B/s].
-        monkeypatch.setattr(incast, "_rates", lambda *words, rate=rate: [rate] * 4)
+        together = CommonTime([rate] * 4, 0)
+        monkeypatch.setattr(incast, "_rates", lambda *words, together=together: together)
         result = measure_incast(
             scenario(), program=IncastProgram.IPERF3, site=place, link=place.link("tcp")
         )
@@ -129,7 +179,7 @@ def test_the_result_lists_the_priority_that_packets_carry(
     done = LaunchOutcome(Ending.DONE, "", "", ("x",), 0, 1)
     monkeypatch.setattr(SiteLauncher, "launch", lambda self, job: done)
     monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
-    monkeypatch.setattr(incast, "_rates", lambda *words: [3e6] * 4)
+    monkeypatch.setattr(incast, "_rates", lambda *words: CommonTime([3e6] * 4, 0))
     run = measure_incast(scenario(priority), program=IncastProgram.IPERF3, site=site(), dscps=dscps)
     assert run.summary["measured"].get("priorities") == listed
 

@@ -6,7 +6,8 @@
     source 1, stream 1 ── client ──►┤ a server for each, all on the first host
     source 2, stream 0 ── client ──►┘
 
-All clients run at once for the same time; what each reports is its stream's goodput.
+All clients run at once for the same time; what each reports is its stream's goodput, of iperf3 in
+the time in which all streams run (:mod:`.common_time`).
 """
 
 import math
@@ -14,6 +15,8 @@ import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -29,6 +32,13 @@ from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import UnrecognisedError, parse
 from etherweave.bench.launchers.launcher import LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.measure.common_time import (
+    AROUND_S,
+    START_SPREAD_S,
+    CommonTime,
+    client_words,
+    common_time,
+)
 from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
 from etherweave.bench.measure.estimate import START_S, Estimate, MeasureLimits, within
 from etherweave.bench.measure.executor import launch_directory
@@ -40,6 +50,7 @@ from etherweave.bench.site.values import ClusterSite, SiteFabric
 from etherweave.measurements.benchmark_report import BenchmarkReport
 from etherweave.measurements.metrics import BANDWIDTH
 
+_START_EACH_S = 0.3  # To start a server, await that it listens, and start its client [s].
 DURATION_S = 10  # Usual time of all streams [s].
 _BLOCK_MAX = 1 << 20  # Largest block of iperf3 [B].
 _NO_ITERATIONS = {
@@ -90,24 +101,39 @@ def measure_incast(
     if missing := starting.missing():
         raise MeasureError(f"launcher {starting.name}: {missing}")
     rate = link.rate if link else rate_of("10Gb/s")
-    expected = Estimate(START_S + duration_s, rate * duration_s / 1e9)
+    count = len(sources) * incast["streams_per_source"]
+    length_s = duration_s + (AROUND_S if program is IncastProgram.IPERF3 else 0)
+    expected = Estimate(START_S + _START_EACH_S * count + length_s, rate * length_s / 1e9)
     within(limits or MeasureLimits(), expected, launches)
     priority = _priority(jobs, job, dscps or {})
     command = _command(program, job, link, rate, priority, duration_s)
-    tables, outcomes = [], []
+    tables, outcomes, warnings = [], [], list[str]()
     for number in range(launches):
         with launch_directory(cache()) as place:
             limit_s = expected.seconds + LATE_S
             work = LaunchJob(
                 command, (names[0], *sources), incast["streams_per_source"], place, limit_s
             )
-            outcomes.append(launch(starting, work, progress))
-        rates = _rates(outcomes[-1].text, program, len(sources) * incast["streams_per_source"])
-        tables.append(_streams(job, names[0], sources, rates, duration_s, number))
+            overdue = partial(_overdue, place, program, count)
+            outcomes.append(launch(starting, work, progress, overdue))
+        together = _rates(outcomes[-1].text, program, count, duration_s)
+        warnings += [f"launch {number}: {warning}" for warning in together.warnings]
+        tables.append(_streams(job, names[0], sources, together.rates, duration_s, number))
     made = _result(jobs, program, link, tables, outcomes, time.monotonic() - started)
+    made.summary["warnings"] += warnings
     if priority.priority:
         made.summary["measured"]["priorities"] = [str(priority)]
     return made
+
+
+def _overdue(place: Path, program: IncastProgram, count: int) -> str:
+    """Say how far a launch came whose time is over; clients print when they end."""
+    begun = {kind: len([*place.glob(f"{kind}*.out")]) for kind in ("server", "client")}
+    ended = len([file for file in place.glob("client*.out") if file.stat().st_size])
+    return (
+        f"of {count:,} servers of {program} {begun['server']:,} were started, of as many clients "
+        f"{begun['client']:,}, and {ended:,} ended; expected fewer streams_per_source or sources"
+    )
 
 
 def _incast(jobs: ScenarioJobs, program: IncastProgram) -> dict[str, Any]:
@@ -154,24 +180,27 @@ def _command(
     incast, number = job["workload"]["incast"], priority.priority
     tos = str(octet(priority.code_point))
     words: list[str] = []
-    if program is IncastProgram.IPERF3:
-        words += ["-S", tos] if number else []
+    is_iperf3 = program is IncastProgram.IPERF3
+    if is_iperf3:
+        words += [*client_words(), *(["-S", tos] if number else [])]
     else:
         words += ["-t", str(incast["outstanding"])]
         words += ["-S", str(number), "--tclass", tos] if number else []
-    adapter = ADAPTERS["iperf3" if program is IncastProgram.IPERF3 else "perftest"]
+    adapter = ADAPTERS["iperf3" if is_iperf3 else "perftest"]
     request = BenchmarkRequest(
         str(program),
         size_max=size_of(incast["message"]),
-        seconds=duration_s,
+        seconds=duration_s + (START_SPREAD_S if is_iperf3 else 0),
         device=link.device.partition(":")[0] if link and link.device else None,
-        options=GivenOptions(tuple(words)),
+        options=GivenOptions(tuple(words), replaced=frozenset({"-O"} if is_iperf3 else ())),
     )
-    return replace(adapter.plan(request, FabricEstimate(rate)).command, start=Start.FAN_IN)
+    command = adapter.plan(request, FabricEstimate(rate)).command
+    server = (*command.server, "-J") if is_iperf3 else command.server
+    return replace(command, server=server, start=Start.FAN_IN)
 
 
-def _rates(text: str, program: IncastProgram, count: int) -> list[float]:
-    """Return the goodput of each stream [B/s]."""
+def _rates(text: str, program: IncastProgram, count: int, duration_s: int) -> CommonTime:
+    """Return the goodput of each stream."""
     try:
         reports = parse(text).reports
     except UnrecognisedError as error:
@@ -179,7 +208,11 @@ def _rates(text: str, program: IncastProgram, count: int) -> list[float]:
     rates = [rate for report in reports if not math.isnan(rate := _rate(report))]
     if len(rates) != count:
         raise MeasureLaunchError(f"{program}: {len(rates)} results of {count} streams")
-    return rates
+    return (
+        CommonTime(rates, 0)
+        if program is not IncastProgram.IPERF3
+        else common_time(text, duration_s)
+    )
 
 
 def _rate(report: BenchmarkReport) -> float:
@@ -242,8 +275,8 @@ def _result(
     warnings = [f"{jobs.ranks - 1} sources share {len(hosts) - 1} hosts"] if shared else []
     totals = [table["goodput_gbps"].sum() for table in tables if link]
     warnings += [
-        f"launch {number}: {total:.3g} Gb/s arrived by a link of {link.rate * 8 / 1e9:g} Gb/s, so "
-        "that the streams were not there at once; expected a longer --duration"
+        f"launch {number}: {total:.3g} Gb/s arrived by a link of {link.rate * 8 / 1e9:g} Gb/s; "
+        "expected at most its rate, which the site states"
         for number, total in enumerate(totals)
         if link and total > link.rate * 8 / 1e9
     ]

@@ -103,10 +103,16 @@ _LINES = 12  # Number of last output lines in an error.
 Report = Callable[[float], None]  # Takes the time since the start of a launch [s].
 
 
-def launch(launcher: Launcher, job: LaunchJob, report: Report) -> LaunchOutcome:
+def launch(
+    launcher: Launcher,
+    job: LaunchJob,
+    report: Report,
+    overdue: Callable[[], str] = lambda: "expected a schedule that ends within --time-limit",
+) -> LaunchOutcome:
     """Launch a job and wait for its end.
 
-    ``report`` is called ten times a second, by another thread. Raises ``MeasureLaunchError`` when
+    ``report`` is called ten times a second, by another thread; ``overdue`` says what did not end in
+    time, and what is expected. Raises ``MeasureLaunchError`` when
     it cannot be started, fails, or takes too long; with its last output; ``KeyboardInterrupt`` when
     the user ended it.
     """
@@ -119,9 +125,7 @@ def launch(launcher: Launcher, job: LaunchJob, report: Report) -> LaunchOutcome:
             raise KeyboardInterrupt
         case Ending.TIMED_OUT:
             took_s = (outcome.end_ns - outcome.start_ns) / 1e9
-            raise MeasureLaunchError(
-                f"no end after {took_s:.0f} s; expected a schedule that ends within --time-limit"
-            )
+            raise MeasureLaunchError(f"no end after {took_s:.0f} s; {overdue()}")
         case Ending.FAILED:
             raise MeasureLaunchError(f"launcher {launcher.name} failed:\n{_last_lines(outcome)}")
 
