@@ -1,6 +1,7 @@
 """Mistakes of a scenario are structures, whose texts are the lines that errors print."""
 
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -67,3 +68,53 @@ def test_a_document_of_no_name_is_a_mistake_at_its_key() -> None:
     with pytest.raises(etherweave.ScenarioError) as error:
         _core.check_document("design.power", "nowhere")
     assert [mistake.key for mistake in error.value.mistakes] == ["design.power"]
+
+
+ROCE, UET = "[transport.roce]\n", "[transport.uet]\n"
+JOB = '[[job]]\nname = "incast"\nworkload.incast = { sources = 1, messages = 1 }\n'
+REDUCTIONS = (
+    '[[job]]\nname = "first"\n[job.workload.osu_collective]\nalgorithm = "in_network"\n'
+    'operation.allreduce.bytes = "64kB"\nranks = 4\niterations = 1\nwarm_up = 0\n'
+)
+OTHER_REDUCTIONS = REDUCTIONS.replace("first", "second")
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        (
+            f"[switch]\ntrimming = {{}}\n[flow_control.none]\n{ROCE}{JOB}",
+            "x.toml:2:1: switch.trimming: trimming beside transport.roce; expected transport.uet",
+        ),
+        (
+            f"[flow_control.none]\n{UET}nscc = {{}}\n{JOB}",
+            "x.toml:3:1: transport.uet.nscc: no switch.ecn; expected marking switches",
+        ),
+        (
+            f"[flow_control.credits]\nwatchdog = {{}}\n{JOB}",
+            "x.toml:2:1: flow_control.credits.watchdog: unknown key; expected",
+        ),
+        (
+            f"[flow_control.none]\nwatchdog = {{}}\n{JOB}",
+            "x.toml:2:1: flow_control.none.watchdog: unknown key; expected none",
+        ),
+        (
+            f"[switch]\nreduction = {{ trees = 1 }}\n{REDUCTIONS}{OTHER_REDUCTIONS}",
+            "x.toml:2:15: switch.reduction.trees: 1; expected at least 2, which leaf0 needs",
+        ),
+    ],
+)
+def test_parts_of_ultra_ethernet_without_what_they_need_are_errors(
+    text: str, mistake: str, tmp_path: Path
+) -> None:
+    (path := tmp_path / "x.toml").write_text(text)
+    with pytest.raises(etherweave.ScenarioError) as error:
+        etherweave.run(path)
+    assert str(error.value).startswith(f"{tmp_path}/{mistake}")
+
+
+def test_credits_of_receivers_beside_pauses_are_a_warning(tmp_path: Path) -> None:
+    text = f"[flow_control.pfc]\npriorities = [0]\n{UET}rccc = {{}}\n{JOB}"
+    (path := tmp_path / "x.toml").write_text(text)
+    (warning,) = etherweave.run(path).summary["warnings"]
+    assert warning.startswith("transport.uet.rccc: receivers grant credits in priority 0 of incast")
