@@ -169,3 +169,46 @@ def test_a_name_that_leads_out_of_the_output_is_that_of_the_option(tmp_path: Pat
     (tmp_path / "star.csv").write_text(STAR)
     done = command_line.invoke("import", tmp_path / "star.csv", "--name", "../../x", code=2)
     assert done.stderr == "--name ../../x: expected a name of a file, without slashes\n"
+
+
+def test_a_directory_with_an_imported_scenario_is_its_list_of_links(tmp_path: Path) -> None:
+    (tmp_path / "star.dot").write_text("graph { a -- s; b -- s }")
+    home = tmp_path / "fabric"
+    command_line.invoke("import", tmp_path / "star.dot", "-o", home, code=0)
+    (home / "results").mkdir()
+    done = command_line.invoke("import", home, code=0)
+    assert "fabric: 2 hosts, 1 switch, 2 cables" in done.stdout
+    assert "Note: star.toml is left out: it is a scenario of Etherweave" in done.stdout
+    assert "Note: 1 inner directory is left out: results" in done.stdout
+    done = command_line.invoke("import", home / "star.toml", code=2)
+    assert "it is a scenario of Etherweave; expected a file of a fabric beside it" in done.stderr
+    done = command_line.invoke("import", tmp_path, code=0)
+    assert "Note: 1 inner directory is left out: fabric" in done.stdout
+
+
+def test_two_exports_in_a_directory_are_named_by_their_formats(tmp_path: Path) -> None:
+    (tmp_path / "f-ns3-flows.txt").write_text("1\n0 1 3 100 1000 0\n")
+    (tmp_path / "f-ns3-nodes.csv").write_text("id,name\n0,a\n1,b\n2,s\n")
+    (tmp_path / "f-ns3-topology.txt").write_text("3 1 2\n2\n0 2 1Gbps 5ns 0\n1 2 1Gbps 5ns 0\n")
+    (tmp_path / "f.cm").write_text("Nodes 2\nConnections 0\n")
+    done = command_line.invoke("import", tmp_path, code=0)
+    for name in ("f-ns3-flows.txt", "f.cm"):
+        assert f"Note: {name} is left out: it is a list of flows" in done.stdout
+    (tmp_path / "f.topo").write_text("Nodes 4\nTiers 2\n")
+    done = command_line.invoke("import", tmp_path, code=2)
+    expected = "htsim, and f-ns3-nodes.csv is ns3; expected files of a single format, by their"
+    assert f"f.topo: {expected} names\n" in done.stderr
+
+
+CABLES = "{endpoints: ['a:e', 's:1']}, {endpoints: ['b:e', 's:2']}"
+FLOW_STYLE = [
+    ("f.yaml", "switches: {s: {switches: [l]}}\nblocks: [{switch: l, nodes: ['n[1-2]']}]\n"),
+    ("f.yaml", "- {topology: t, tree: {switches: [{switch: s, nodes: 'n[1-2]'}]}}\n"),
+    ("f.yml", f"topology: {{nodes: {{s: {{kind: ceos}}, a: , b: }},\n links: [{CABLES}]}}\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), FLOW_STYLE)
+def test_yaml_in_flow_style_is_recognised(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert "f: 2 hosts, " in command_line.invoke("import", tmp_path / name, code=0).stdout

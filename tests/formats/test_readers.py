@@ -450,7 +450,7 @@ def test_mistakes_are_named_by_place(name: str, text: str, expected: str, tmp_pa
 def test_files_of_several_formats_are_refused_by_their_names(tmp_path: Path) -> None:
     (tmp_path / "a.gml").write_text("graph [ node [ id 0 ] ]")
     (tmp_path / "b.dot").write_text("graph { a -- b }")
-    expected = "b.dot: dot, and a.gml is gml; expected a single format"
+    expected = "b.dot: dot, and a.gml is gml; expected files of a single format"
     with pytest.raises(InputError, match=expected):
         read([tmp_path])
 

@@ -124,9 +124,9 @@ def _check_kept(output: Path, texts: Mapping[str, str]) -> None:
 def _imported(
     files: list[Path], name: str, form: str | None, servers: int, answers: Answers
 ) -> ImportedScenario:
-    files = listed(files)
-    if len(files) == 1 and not form and not answers.hosts and not answers.attach:
-        taken = as_it_is(files[0], name, answers)
+    own = listed(files)
+    if len(own) == 1 and not form and not answers.hosts and not answers.attach:
+        taken = as_it_is(own[0], name, answers)
         if taken:
             return taken
     network = read(files, form, servers)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from etherweave.api.inputs import InputError
-from etherweave.formats.network import Network
+from etherweave.formats.network import Network, listed_names
 from etherweave.formats.texts import Source, json_value, source, xml, yaml
 
 if TYPE_CHECKING:
@@ -40,8 +40,14 @@ READERS = {
     "edge_list": "lists of links as CSV, with names; Etherweave's cable plan",
 }
 """Readers by name, in the order in which they are asked."""
-BESIDE = {"slurm_yaml": "*-topology.conf", "ns3": "*-flows.txt", "htsim": "*.cm"}
-"""Names of files that stand beside that of a fabric and say no more of it, by its format."""
+BESIDE = {
+    "*-flows.txt": "it is a list of flows",
+    "*.cm": "it is a list of flows",
+    "*.toml": "it is a scenario of Etherweave",
+}
+"""Names of files that stand beside that of a fabric and have no cables, and what they are."""
+SECOND = {"slurm_yaml": "*-topology.conf"}
+"""Names of files that have the fabric in a second form, by the format that is read."""
 WRITERS = {
     "slurm_block": "The blocks of Slurm's topology/block plugin, YAML and topology.conf.",
     "infragraph": "InfraGraph, YAML.",
@@ -90,10 +96,17 @@ def read(paths: Sequence[Path], form: str | None = None, servers: int = 2) -> Ne
     the number of servers at a switch where a file describes the inside of one. Raises
     ``InputError``, which says where and what was expected, when a file is not read.
     """
-    files = [source(path) for path in listed(paths)]
-    name, beside = _common(files, form)
-    network = reader(name).read([file for file in files if file not in beside], servers)
-    network.notes += [f"{file.path.name} is left out: it has no cables" for file in beside]
+    files, beside = _parted([source(path) for path in listed(paths)])
+    name, second = _common(files, form)
+    network = reader(name).read([file for file in files if file not in second], servers)
+    beside |= dict.fromkeys(second, "it has the same blocks")
+    network.notes += [f"{file.path.name} is left out: {what}" for file, what in beside.items()]
+    inner = [
+        below.name for path in map(Path, paths) if path.is_dir() for below in _directories(path)
+    ]
+    if inner:
+        verb = "directory is" if len(inner) == 1 else "directories are"
+        network.notes.append(f"{len(inner)} inner {verb} left out: {listed_names(inner)}")
     network.form = network.form or READERS[name]
     if not network.links:
         raise network.mistake("", "no cable; expected links between nodes")
@@ -101,27 +114,49 @@ def read(paths: Sequence[Path], form: str | None = None, servers: int = 2) -> Ne
 
 
 def listed(paths: Sequence[Path]) -> list[Path]:
-    """Replace directories by their files."""
+    """Replace directories by the files in them."""
     places = [Path(path) for path in paths]
-    files = [
-        file for path in places for file in (sorted(path.iterdir()) if path.is_dir() else [path])
-    ]
+    files = [file for path in places for file in (_files(path) if path.is_dir() else [path])]
     if not files:
-        raise InputError(places[0], "an empty directory; expected files of a fabric")
+        raise InputError(places[0], "a directory without files; expected files of a fabric")
     return files
 
 
+def _files(directory: Path) -> list[Path]:
+    return [path for path in sorted(directory.iterdir()) if not path.is_dir()]
+
+
+def _directories(directory: Path) -> list[Path]:
+    return [path for path in sorted(directory.iterdir()) if path.is_dir()]
+
+
+def _parted(files: Sequence[Source]) -> tuple[list[Source], dict[Source, str]]:
+    """Part files of a fabric from those beside them, with what each of these is."""
+    whats = {file: _beside(file) for file in files}
+    mains = [file for file, what in whats.items() if not what]
+    if not mains:
+        raise files[0].mistake("", f"{whats[files[0]]}; expected a file of a fabric beside it")
+    return mains, {file: what for file, what in whats.items() if what}
+
+
+def _beside(file: Source) -> str:
+    return next((what for name, what in BESIDE.items() if file.path.match(name)), "")
+
+
 def _common(files: Sequence[Source], form: str | None) -> tuple[str, list[Source]]:
-    """Find the format of all files, and those of them that stand beside the fabric's."""
-    for name in [form] if form else BESIDE:
-        beside = [file for file in files if name in BESIDE and file.path.match(BESIDE[name])]
-        mains = [file for file in files if file not in beside]
-        if beside and mains and all(reader(name).recognises(file) for file in mains):
-            return name, beside
+    """Find the format of all files, and those of them that have the fabric a second time."""
+    for name in [form] if form else SECOND:
+        second = [file for file in files if name in SECOND and file.path.match(SECOND[name])]
+        mains = [file for file in files if file not in second]
+        if second and mains and all(reader(name).recognises(file) for file in mains):
+            return name, second
     names = [form if form and file.text.strip() else _recognised(file) for file in files]
     other = next((at for at, name in enumerate(names) if name != names[0]), None)
     if other is not None:
-        reason = f"{names[other]}, and {files[0].path.name} is {names[0]}; expected a single format"
+        reason = (
+            f"{names[other]}, and {files[0].path.name} is {names[0]}; expected files of a single "
+            "format, by their names"
+        )
         raise InputError(files[other].path, reason)
     return names[0], []
 

@@ -5,6 +5,7 @@ are left out. The labels ``rate``, ``length``, ``medium`` and ``class`` of a lin
 for containerlab has none.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,10 +17,14 @@ HOST_KINDS = ("linux", "k8s-kind", "ext-container", "host")
 OUTSIDE = ("host", "mgmt-net", "macvlan")  # Ends of links that are no nodes.
 
 
+_TOPOLOGY = re.compile(r"""^["']?topology["']?:""", re.MULTILINE)
+_NODES = re.compile(r"""["']?\bnodes["']?:""")
+
+
 def recognises(file: Source) -> bool:
     """Return whether it is YAML with a topology of nodes."""
-    lines = [line.strip() for line in file.head.split("\n")]
-    return file.suffix in (".yml", ".yaml") and "topology:" in lines and "nodes:" in lines
+    is_yaml = file.suffix in (".yml", ".yaml")
+    return is_yaml and bool(_TOPOLOGY.search(file.head)) and bool(_NODES.search(file.head))
 
 
 def read(files: Sequence[Source], _servers: int) -> Network:

@@ -1,5 +1,6 @@
 """Slurm's ``topology.yaml`` (man page topology.yaml(5)), and the models that topograph reads."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,13 +8,16 @@ from etherweave.formats.network import Network
 from etherweave.formats.readers.slurm import Tree
 from etherweave.formats.texts import Source, items, mapping, only, yaml
 
+_BEGIN = re.compile(
+    r"""^(- *\{? *["']?topology["']?:|["']?(blocks|switches)["']?:)""", re.MULTILINE
+)
+
 
 def recognises(file: Source) -> bool:
     """Return whether it is YAML with a topology, or with switches and blocks of topograph."""
     if file.suffix not in (".yaml", ".yml"):
         return False
-    lines = [line.rstrip() for line in file.head.split("\n")]
-    return any(line.startswith("- topology: ") or line == "blocks:" for line in lines)
+    return bool(_BEGIN.search(file.head))
 
 
 def read(files: Sequence[Source], _servers: int) -> Network:
