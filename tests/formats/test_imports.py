@@ -1,5 +1,6 @@
 """The verb ``import``: what it writes, and what it leaves as it is."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -179,11 +180,11 @@ def test_a_directory_with_an_imported_scenario_is_its_list_of_links(tmp_path: Pa
     done = command_line.invoke("import", home, code=0)
     assert "fabric: 2 hosts, 1 switch, 2 cables" in done.stdout
     assert "Note: star.toml is left out: it is a scenario of Etherweave" in done.stdout
-    assert "Note: 1 inner directory is left out: results" in done.stdout
+    assert "Note: 1 folder inside is left out: results" in done.stdout
     done = command_line.invoke("import", home / "star.toml", code=2)
     assert "it is a scenario of Etherweave; expected a file of a fabric beside it" in done.stderr
     done = command_line.invoke("import", tmp_path, code=0)
-    assert "Note: 1 inner directory is left out: fabric" in done.stdout
+    assert "Note: 1 folder inside is left out: fabric" in done.stdout
 
 
 def test_two_exports_in_a_directory_are_named_by_their_formats(tmp_path: Path) -> None:
@@ -212,3 +213,124 @@ FLOW_STYLE = [
 def test_yaml_in_flow_style_is_recognised(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     assert "f: 2 hosts, " in command_line.invoke("import", tmp_path / name, code=0).stdout
+
+
+PANELS = "1 cable to patch panels or circuits is left out, as NetBox traces paths from interfaces"
+POWERED = """\
+side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name,type
+s,dcim.interface,p1,a,dcim.interface,e1,smf
+s,dcim.interface,p2,b,dcim.interface,e1,smf
+s,dcim.powerport,PSU1,pdu,dcim.poweroutlet,o1,power
+s,dcim.consoleport,con,cs,dcim.consoleserverport,p1,cat5e
+s,dcim.interface,p3,panel,dcim.frontport,f1,smf
+"""
+ALL_DATA = """\
+Termination A,Termination B,Device A,Device B,Type
+p1,e1,s,a,SMF
+p2,e1,s,b,SMF
+PSU1,o1,s,pdu,Power
+"""
+
+
+def _termination(kind: str, device: str, name: str) -> list[dict[str, object]]:
+    of = {"display": name, "name": name, **({"device": {"name": device}} if device else {})}
+    return [{"object_type": kind, "object": of}]
+
+
+def _rest(*sides: tuple[tuple[str, str, str], tuple[str, str, str]]) -> str:
+    ends = ([_termination(*end) for end in both] for both in sides)
+    cables = [{"a_terminations": first, "b_terminations": second} for first, second in ends]
+    return json.dumps({"results": cables})
+
+
+PORT, POWER = "dcim.interface", ("dcim.powerport", "s", "PSU1")
+REST = _rest(
+    ((PORT, "s", "p1"), (PORT, "a", "e1")),
+    ((PORT, "s", "p2"), (PORT, "b", "e1")),
+    (POWER, ("dcim.powerfeed", "", "feed 1")),
+    ((PORT, "s", "p3"), ("circuits.circuittermination", "", "circuit 7")),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "notes"),
+    [
+        (
+            "c.csv",
+            POWERED,
+            ["2 cables of power and consoles are left out", f"{PANELS}: s p3 - panel f1"],
+        ),
+        ("c.csv", ALL_DATA, ["1 cable of power and consoles is left out"]),
+        (
+            "c.json",
+            REST,
+            ["1 cable of power and consoles is left out", f"{PANELS}: s p3 - circuit 7"],
+        ),
+    ],
+)
+def test_cables_of_netbox_that_join_no_interfaces_are_left_out(
+    name: str, text: str, notes: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    done = command_line.invoke("import", tmp_path / name, code=0)
+    assert "c: 2 hosts, 1 switch, 2 cables" in done.stdout
+    listed = [line.strip() for line in done.stdout.splitlines() if line.startswith("  Note: ")]
+    assert listed == [f"Note: {note}" for note in notes]
+
+
+def _neighbours(*seen: tuple[str, str, str, str]) -> str:
+    """Write neighbours as lldpd does: own port, device, its port, its capability if any."""
+    interfaces = [
+        {
+            port: {
+                "chassis": {
+                    device: {"capability": [{"type": kind, "enabled": True}]} if kind else {}
+                },
+                "port": {"id": {"type": "ifname", "value": peer}},
+            }
+        }
+        for port, device, peer, kind in seen
+    ]
+    return json.dumps({"lldp": {"interface": interfaces}})
+
+
+def test_a_neighbour_without_capabilities_beside_one_with_is_a_host(tmp_path: Path) -> None:
+    file = tmp_path / "leaf.json"
+    file.write_text(_neighbours(("e1", "a", "eth0", "Station"), ("e2", "b", "eth0", "")))
+    done = command_line.invoke("import", file, code=0)
+    assert "leaf: 2 hosts, 1 switch" in done.stdout
+    assert "Assumed: 1 neighbour without capabilities is a host: b (--hosts)" in done.stdout
+
+
+def test_a_node_without_a_kind_beside_hosts_is_named(tmp_path: Path) -> None:
+    (tmp_path / "g.dot").write_text("graph { a [kind=host]; b [kind=host]; a -- s; b -- s }")
+    done = command_line.invoke("import", tmp_path / "g.dot", code=0)
+    assert "Assumed: 1 node without a kind is a switch: s (--hosts)" in done.stdout
+    done = command_line.invoke("import", tmp_path / "g.dot", "--hosts", "[ab]", code=0)
+    assert "without a kind" not in done.stdout
+
+
+def test_an_alias_of_a_port_is_the_port_of_its_device(tmp_path: Path) -> None:
+    (tmp_path / "l1.json").write_text(
+        _neighbours(("Ethernet0", "l2", "Ethernet4", "Router"), ("Ethernet8", "a", "eth0", ""))
+    )
+    (tmp_path / "l2.json").write_text(
+        _neighbours(("Ethernet4", "l1", "etp1", "Router"), ("Ethernet8", "b", "eth0", ""))
+    )
+    done = command_line.invoke("import", tmp_path / "l1.json", tmp_path / "l2.json", code=0)
+    assert "l1: 2 hosts, 2 switches, 3 cables" in done.stdout
+    assert "Note: aliases of ports: etp1 is Ethernet0 of l1" in done.stdout
+
+
+def test_two_cables_at_a_port_are_named_with_the_file_of_the_second(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("from,from_port,to,to_port\na,e1,s,p1\nb,e1,s,p2\n")
+    (tmp_path / "b.csv").write_text("from,from_port,to,to_port\nc,e1,s,p2\n")
+    done = command_line.invoke("import", tmp_path / "a.csv", tmp_path / "b.csv", code=2)
+    expected = "port p2 of s has two cables, to b e1 and to c e1; expected one cable per port"
+    assert done.stderr == f"{tmp_path / 'b.csv'}: line 2: {expected}\n"
+
+
+def test_lengths_and_counts_are_written_out(tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text("h0,s,10G,3m\nh1,s,10G,1000km\n")
+    done = command_line.invoke("import", tmp_path / "l.csv", code=0)
+    assert "1 host, 10 Gb/s, optical, 1,000,000 m" in done.stdout

@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -302,7 +303,9 @@ def test_signs_capitals_and_byte_order_marks_of_netbox_change_nothing(
         with (tmp_path / name).open("w", encoding="utf-8-sig", newline="") as file:
             csv.writer(file, delimiter=sign).writerows([map(str.upper, head), *rows])
     changed = read([tmp_path / name for name in names])
-    assert changed.links == read([DATA / name for name in names]).links
+    original = read([DATA / name for name in names])
+    both = ([replace(link, file="") for link in network.links] for network in (changed, original))
+    assert next(both) == next(both)
 
 
 def test_a_second_file_of_a_format_that_has_a_fabric_in_one_is_refused() -> None:
@@ -318,7 +321,7 @@ def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
     assert read([path]).notes == ["the switch S3 has no nodes and is left out"]
     path = tmp_path / "t.txt"
     path.write_text("3 1 2\n2\n0 2 1Gbps 1ns 0\n1 2 1Gbps 1ns 0\n0 1 1Gbps 1ns 0\n")
-    assert read([path]).notes == ["1 lines after the links are left out"]
+    assert read([path]).notes == ["1 line after the links is left out"]
     path = tmp_path / "t.gml"
     path.write_text(
         "graph [ node [ id 0 Longitude 0 Latitude 0 ] node [ id 1 Longitude 90 Latitude 0 ]\n"
@@ -341,12 +344,12 @@ def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
         "h1,dcim.interface,e0,s1,dcim.interface,p1,smf,decommissioning\n"
     )
     (note,) = [note for note in read([path]).notes if "decommissioning" in note]
-    assert note.startswith("1 cables are there and will be taken out")
+    assert note.startswith("1 cable is there and will be taken out")
 
 
 def test_the_inside_of_a_server_is_noted() -> None:
     assert imported("nccl.xml").notes == [
-        "a server has 1 GPUs, 2 NICs, 18 NVLinks",
+        "a server has 1 GPU, 2 NICs, 18 NVLinks",
         "GPU 0 is nearest to mlx5_0: PIX",
     ]
 

@@ -143,7 +143,7 @@ def _page(name: str, imported: ImportedScenario, description: Description) -> li
     levels = (f"{number:,} of level {level}" for level, number in description.levels.items())
     lines.append(f"  Switches: {', '.join(levels)}")
     for cables in description.cables:
-        kind = f"{cables.rate_gbps:g} Gb/s, {cables.medium}, {cables.length_m:g} m"
+        kind = f"{_figure(cables.rate_gbps)} Gb/s, {cables.medium}, {_figure(cables.length_m)} m"
         lines.append(f"  Cables: {cables.count:,} {cables.link_class}, {kind}")
     for taper in description.tapers:
         down, up = (
@@ -167,6 +167,15 @@ def _page(name: str, imported: ImportedScenario, description: Description) -> li
         if len(sentences) > LISTED_MAX:
             lines.append(f"  {title}: {len(sentences) - LISTED_MAX:,} more (--json lists them)")
     return lines
+
+
+def _figure(value: float) -> str:
+    """Write a number without an exponent.
+
+    >>> _figure(1e6), _figure(9.92)
+    ('1,000,000', '9.92')
+    """
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
 def _figures(imported: ImportedScenario, description: Description) -> dict[str, object]:

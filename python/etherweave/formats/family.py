@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from etherweave.api.inputs import InputError
-from etherweave.formats.network import Network, listed_names
+from etherweave.formats.network import Network, listed_names, subject
 from etherweave.formats.texts import Source, json_value, source, xml, yaml
 
 if TYPE_CHECKING:
@@ -105,8 +105,9 @@ def read(paths: Sequence[Path], form: str | None = None, servers: int = 2) -> Ne
         below.name for path in map(Path, paths) if path.is_dir() for below in _directories(path)
     ]
     if inner:
-        verb = "directory is" if len(inner) == 1 else "directories are"
-        network.notes.append(f"{len(inner)} inner {verb} left out: {listed_names(inner)}")
+        what = subject(len(inner), "folder", "inside")
+        network.notes.append(f"{what} left out: {listed_names(inner)}")
+    network.file = ""
     network.form = network.form or READERS[name]
     if not network.links:
         raise network.mistake("", "no cable; expected links between nodes")

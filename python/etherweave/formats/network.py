@@ -11,6 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Literal, TypeAlias
 
 from etherweave.api.inputs import InputError
+from etherweave.api.units import counted
 
 LINKS_MAX = 2**20  # Most cables of a file.
 PARALLEL_MAX = 1024
@@ -45,6 +46,7 @@ class Link:
     medium: str = ""
     link_class: str = ""
     where: str = ""  # Place in the file: ``line 3``.
+    file: str = ""  # The file, where a fabric has several.
 
 
 @dataclass
@@ -58,10 +60,11 @@ class Network:
     assumed: list[str] = field(default_factory=list)  # Assumptions of the reader, a sentence each.
     notes: list[str] = field(default_factory=list)
     """Omissions and oddities that the reader met, a sentence each."""
+    file: str = ""  # File that is being read, for messages; the first where it is empty.
 
     def mistake(self, where: str, reason: str) -> InputError:
-        """Make the error of a place in the file."""
-        return InputError(self.path, f"{where}: {reason}" if where else reason)
+        """Make the error of a place in the file that is being read."""
+        return InputError(self.file or self.path, f"{where}: {reason}" if where else reason)
 
     def node(self, name: str, kind: Kind | None = None, where: str = "") -> Node:
         """Find a node or add it; a kind that is known later is filled in."""
@@ -114,7 +117,8 @@ class Network:
         for number in range(links):
             suffix = f"/{number + 1}" if links > 1 else ""
             named = tuple(port and port + suffix for port in ports)
-            self.links.append(Link((first, second), (named[0], named[1]), **fields, where=where))
+            place = {"where": where, "file": self.file}
+            self.links.append(Link((first, second), (named[0], named[1]), **fields, **place))
         if len(self.links) > LINKS_MAX:
             raise self.mistake(where, f"more than {LINKS_MAX:,} cables; expected a smaller fabric")
 
@@ -145,6 +149,15 @@ class Network:
 def listed_names(names: Sequence[str]) -> str:
     """List the first names of a sentence about nodes."""
     return ", ".join(names[:NAMES_MAX]) + (", …" if len(names) > NAMES_MAX else "")
+
+
+def subject(count: int, noun: str, which: str = "") -> str:
+    """Begin a sentence about a number of things.
+
+    >>> subject(1, "cable", "of power"), subject(2, "port")
+    ('1 cable of power is', '2 ports are')
+    """
+    return " ".join(filter(None, (counted(count, noun), which, "is" if count == 1 else "are")))
 
 
 def place_of(text: str) -> tuple[tuple[int, int | str], ...]:

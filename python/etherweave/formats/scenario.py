@@ -11,7 +11,7 @@ from etherweave.api import toml
 from etherweave.api.inputs import InputError
 from etherweave.api.units import counted
 from etherweave.formats.family import read
-from etherweave.formats.network import Link, Network, Node, in_port_order, listed_names
+from etherweave.formats.network import Link, Network, Node, in_port_order, listed_names, subject
 from etherweave.formats.parts import leave_out_ends, leave_out_unused
 from etherweave.formats.texts import source
 
@@ -90,6 +90,7 @@ def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenar
     leave_out_ends(network)
     custom = _defaults(network, answers, assumed)
     listed = f"{name}.json"
+    _check_ports(network)
     links = in_port_order(network.links)
     texts = {listed: _node_link(network, links)}
     scenario = {"name": name, "topology": {"custom": {**custom, "json": texts[listed]}}}
@@ -103,10 +104,26 @@ def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenar
     return ImportedScenario(texts, fabric, assumed, network.notes)
 
 
+def _check_ports(network: Network) -> None:
+    """Refuse two cables at a port, with the other end of both."""
+    taken: dict[tuple[str, str], str] = {}
+    for link in network.links:
+        ends = tuple(zip(link.ends, link.ports, strict=True))
+        for end, other in (ends, ends[::-1]):
+            far = " ".join(filter(None, other))
+            if end[1] and end in taken:
+                network.file = link.file
+                cables = f"two cables, to {taken[end]} and to {far}"
+                reason = f"port {end[1]} of {end[0]} has {cables}; expected one cable per port"
+                raise network.mistake(link.where, reason)
+            taken[end] = far
+
+
 def _mistake(network: Network, links: Sequence[Link], mistake: _core.Mistake) -> InputError:
     """Make the error of a mistake of the core, at the place in the file or at the option."""
     of, _, number = mistake.key.rpartition(".")
     if of.endswith("links") and int(number) < len(links):
+        network.file = links[int(number)].file
         return network.mistake(links[int(number)].where, mistake.reason)
     hosts = [name for name, node in network.nodes.items() if node.kind == "host"]
     if not hosts:
@@ -141,15 +158,15 @@ def _local_cables(network: Network, fabric: _core.Fabric) -> list[str]:
     apart = sum(len(pair) == 2 and (min(pair) > 0 or pair[0] == pair[1]) for pair in joined)
     if not apart:
         return []
-    cables = f"{counted(apart, 'cable')} that may join groups or pods"
-    verb = "are" if apart > 1 else "is"
-    return [f"{cables} {verb} local, as none has a class (class global in the list of links)"]
+    cables = subject(apart, "cable", "that may join groups or pods")
+    return [f"{cables} local, as none has a class (class global in the list of links)"]
 
 
 def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> None:
     """Decide which nodes are hosts."""
     if answers.hosts is not None:
         _match_hosts(network, answers.hosts)
+    is_said = any(node.kind == "host" for node in network.nodes.values())
     if answers.attach:
         _attach(network, answers.attach, assumed)
     if not any(node.kind == "host" for node in network.nodes.values()):
@@ -158,8 +175,16 @@ def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> Non
             node.kind = "host"
         if ends:
             names = listed_names([node.name for node in ends])
-            assumed.append(f"{len(ends)} nodes with a single cable are hosts: {names} (--hosts)")
+            what = subject(len(ends), "node", "with a single cable")
+            of = "a host" if len(ends) == 1 else "hosts"
+            assumed.append(f"{what} {of}: {names} (--hosts)")
             assumed += _alike(network, ends)
+    unknown = [node.name for node in network.nodes.values() if not node.kind]
+    # Of a file without kinds, and after --hosts, all others are switches.
+    if is_said and answers.hosts is None and unknown:
+        what = subject(len(unknown), "node", "without a kind")
+        of = "a switch" if len(unknown) == 1 else "switches"
+        assumed.append(f"{what} {of}: {listed_names(unknown)} (--hosts)")
     for node in network.nodes.values():
         node.kind = node.kind or "switch"
 
@@ -230,7 +255,7 @@ def _attach(network: Network, count: int, assumed: list[str]) -> None:
             host = f"{switch}-host{number}"
             network.new_node(host, "host")
             network.join(host, switch)
-    assumed.append(f"every switch has {count} hosts (--attach)")
+    assumed.append(f"every switch has {counted(count, 'host')} (--attach)")
 
 
 def _defaults(network: Network, answers: Answers, assumed: list[str]) -> dict[str, object]:

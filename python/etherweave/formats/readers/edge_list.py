@@ -39,6 +39,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     """Read links; hosts are the nodes of links of the class host, where there are classes."""
     network = Network(str(files[0].path))
     for file in files:
+        network.file = str(file.path)
         table = rows(file)
         where, first = next(table, ("", []))
         columns = _columns(first)

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from etherweave.api.units import counted
-from etherweave.formats.network import Kind, Network
+from etherweave.formats.network import Kind, Network, subject
 from etherweave.formats.readers.ibnetdiscover import LANE_MBPS
 from etherweave.formats.texts import Source, only
 
@@ -79,7 +78,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             joined = [names[lid] for lid, _ in ends]
             network.join(joined[0], joined[1], named, rate=_rate(match[4]), where=where)
     if down := sum(not match[5] for _, match in lines):
-        network.notes.append(f"{down} ports are down")
+        network.notes.append(f"{subject(down, 'port')} down")
     return network
 
 
@@ -105,9 +104,8 @@ def _add_silent(
             silent[device.kind] += 1
     for kind, peer in PEERS.items():
         if silent[kind]:
-            verb = "is" if silent[kind] == 1 else "are"
-            text = f"{counted(silent[kind], kind)} {verb} known by the other end alone, a {peer}"
-            network.notes.append(text)
+            what = subject(silent[kind], kind)
+            network.notes.append(f"{what} known by the other end alone, a {peer}")
 
 
 def _names(devices: Mapping[str, _Device]) -> dict[str, str]:

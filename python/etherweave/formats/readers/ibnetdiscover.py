@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from etherweave.formats.network import Network
+from etherweave.formats.network import Network, subject
 from etherweave.formats.texts import Source, only
 
 LANE_MBPS = {
@@ -60,7 +60,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             network.join(device.name, devices[peer].name, named, rate=rate, where=where)
     single = [ends for ends in taken if not all(end in listed for end in ends)]
     if single:
-        network.notes.append(f"{len(single)} cables are listed from one end alone")
+        network.notes.append(f"{subject(len(single), 'cable')} listed from one end alone")
     return network
 
 
@@ -90,7 +90,8 @@ def _devices(file: Source, network: Network) -> dict[str, _Device]:
     for member in devices.values():
         member.ports = [port for port in member.ports if port[2] not in dropped]
     if dropped:
-        network.notes.append(f"{len(dropped)} aggregation nodes of switches are left out")
+        what = subject(len(dropped), "aggregation node", "of switches")
+        network.notes.append(f"{what} left out")
     _make_unique(devices)
     return devices
 

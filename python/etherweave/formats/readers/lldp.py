@@ -4,10 +4,10 @@
 json0`` (lists everywhere), and ``show lldp table`` of SONiC, cut by the columns of its dashes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from etherweave.formats.network import Network
+from etherweave.formats.network import Network, listed_names, subject
 from etherweave.formats.texts import Source, json_value, mapping
 
 FORWARDS = ("router", "bridge")
@@ -25,14 +25,25 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     network = Network(str(files[0].path))
     views: dict[frozenset[tuple[str, str]], set[str]] = {}
     locals_ = {device_of(file) for file in files}
+    seen_by = {device_of(file): list(_neighbours(file)) for file in files}
+    own = {
+        (local, port): (device, peer_port)
+        for local, neighbours in seen_by.items()
+        for _, port, device, peer_port, _ in neighbours
+    }
+    aliases: dict[str, None] = {}
     nameless = 0
     for file in files:
         local = device_of(file)
+        network.file = str(file.path)
         network.node(local, where=str(file.path))
-        for where, port, device, peer_port, kind in _neighbours(file):
+        for where, port, device, seen_port, kind in seen_by[local]:
             if not device:
                 nameless += 1
                 continue
+            peer_port = _own_port(own, (local, port), (device, seen_port))
+            if peer_port != seen_port:
+                aliases[f"{seen_port} is {peer_port} of {device}"] = None
             switch = kind == "switch" or device in locals_
             network.node(device, "switch" if switch else "host" if kind else None, where)
             ends = frozenset(((local, port), (device, peer_port)))
@@ -43,8 +54,11 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     for name in locals_:
         network.node(name, "switch")
     network.assumed.append("the devices whose files are read are switches")
+    _settle_silent(network)
     if nameless:
-        network.notes.append(f"{nameless} neighbours send no name and are left out")
+        network.notes.append(f"{subject(nameless, 'neighbour', 'without a name')} left out")
+    if aliases:
+        network.notes.append(f"aliases of ports: {listed_names(list(aliases))}")
     single = [
         ends
         for ends, seen in views.items()
@@ -54,6 +68,33 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         listed = " - ".join(f"{device} {port}" for device, port in sorted(ends))
         network.notes.append(f"a device alone lists the cable {listed}")
     return network
+
+
+def _own_port(
+    own: Mapping[tuple[str, str], tuple[str, str]], near: tuple[str, str], far: tuple[str, str]
+) -> str:
+    """Name the far port as its device does, where ``far`` has an alias such as SONiC's etp1.
+
+    It is the port by which that device sees the near one, if it lists none of the alias's name.
+    """
+    if far in own:
+        return far[1]
+    ports = [port for (device, port), seen in own.items() if device == far[0] and seen == near]
+    return ports[0] if len(ports) == 1 else far[1]
+
+
+def _settle_silent(network: Network) -> None:
+    """Take neighbours of a single cable that send no capabilities for hosts, where others send."""
+    degrees = network.degrees()
+    silent = [node for node in network.nodes.values() if not node.kind and degrees[node.name] == 1]
+    if not silent or not any(node.kind == "host" for node in network.nodes.values()):
+        return
+    for node in silent:
+        node.kind, node.is_assumed = "host", True
+    names = listed_names([node.name for node in silent])
+    what = subject(len(silent), "neighbour", "without capabilities")
+    of = "a host" if len(silent) == 1 else "hosts"
+    network.assumed.append(f"{what} {of}: {names} (--hosts)")
 
 
 def device_of(file: Source) -> str:

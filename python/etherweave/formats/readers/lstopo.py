@@ -6,6 +6,7 @@ same PCI function as an OpenFabrics device is the same NIC. Only OpenFabrics dev
 
 from collections.abc import Sequence
 
+from etherweave.api.units import counted
 from etherweave.formats.network import Network
 from etherweave.formats.readers.servers import joined_servers
 from etherweave.formats.texts import Element, Source, only, xml
@@ -34,8 +35,9 @@ def read(files: Sequence[Source], servers: int) -> Network:
         and element.of.get("name", "").startswith(("cuda", "rsmi", "nvml", "ze", "hip"))
     }
     packages = sum(element.of.get("type") == "Package" for element in root.walk())
-    note = f"a server has {packages} packages, {len(gpus)} GPU devices and {len(nics)} NICs"
-    network.notes.append(note)
+    counts = ((packages, "package"), (len(gpus), "GPU device"), (len(nics), "NIC"))
+    inside = ", ".join(counted(count, noun) for count, noun in counts)
+    network.notes.append(f"a server has {inside}")
     return network
 
 

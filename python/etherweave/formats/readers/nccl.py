@@ -6,6 +6,7 @@ scenario has some such servers at a switch, each NIC with a port.
 
 from collections.abc import Sequence
 
+from etherweave.api.units import counted
 from etherweave.formats.network import Network
 from etherweave.formats.readers.servers import joined_servers
 from etherweave.formats.texts import Element, Source, number, only, xml
@@ -44,7 +45,9 @@ def read(files: Sequence[Source], servers: int) -> Network:
         for gpu in gpus
         for link in gpu.named("nvlink")
     )
-    network.notes.insert(0, f"a server has {len(gpus)} GPUs, {len(nics)} NICs, {links} NVLinks")
+    counts = ((len(gpus), "GPU"), (len(nics), "NIC"), (links, "NVLink"))
+    inside = [counted(count, noun) for count, noun in counts]
+    network.notes.insert(0, f"a server has {', '.join(inside)}")
     return network
 
 

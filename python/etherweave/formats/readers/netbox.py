@@ -2,7 +2,8 @@
 
 Names of columns as in netbox-community/netbox, ``dcim/forms/bulk_import.py`` and
 ``dcim/tables/cables.py``. A cable with the description "global cable" is one, as Etherweave's
-export has it. Cables between patch panels are refused: NetBox traces them.
+export has it. Cables of power and consoles, and those to patch panels, are left out: which ports of
+a panel belong together stands in no cable.
 """
 
 import csv
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import Any
 
-from etherweave.formats.network import Kind, Network
+from etherweave.formats.network import Kind, Network, listed_names, subject
 from etherweave.formats.texts import Source, delimiter, items, json_value, mapping
 
 CABLES, TABLE = {"side_a_name", "side_b_name"}, {"termination a", "termination b"}
@@ -21,6 +22,9 @@ COLUMNS |= {"description", "owner", "comments", "tags"}
 """Columns of the import of cables."""
 SWITCH_ROLES = ("switch", "leaf", "spine", "tor", "core", "agg", "router", "edge", "fabric")
 """Words by which the role of a device is that of a switch."""
+INTERFACE = "dcim.interface"
+CHARGED = ("powerport", "poweroutlet", "powerfeed", "consoleport", "consoleserverport")
+"""Types of the ends of cables that carry no frames."""
 METRES = {"km": 1000.0, "m": 1.0, "cm": 0.01, "mi": 1609.344, "ft": 0.3048, "in": 0.0254}
 """Metres of a unit of NetBox (ISO 80000-3; mile, foot and inch of 1959)."""
 
@@ -40,6 +44,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     rates: dict[tuple[str, str], str] = {}
     headings = {file: set(_headings(file)) for file in files}
     for file in (file for file in files if headings[file] >= DEVICES):
+        network.file = str(file.path)
         for where, row in _rows(file):
             made = network.new_node(row["name"], _kind(row["role"]), where)
             made.is_assumed = made.kind == "host"  # Of a role that is no word for a switch.
@@ -48,6 +53,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             rates[row["device"], row["name"]] = _interface_rate(row)
     for file in files:
         if not any(known <= headings[file] for known in (DEVICES, INTERFACES)):
+            network.file = str(file.path)
             _cables(file, network, rates, headings[file])
     return network
 
@@ -62,8 +68,15 @@ def _cables(
     else:
         _check_headings(file, headings)
         rows = (_listed(file, where, row) for where, row in _rows(file))
-    empty = planned = leaving = 0
-    for where, sides, length, form, status, description in rows:
+    empty = planned = leaving = charged = 0
+    passive: list[str] = []
+    for where, sides, length, form, status, description, kind in rows:
+        if kind in CHARGED:
+            charged += 1
+            continue
+        if kind:
+            passive.append(_named(where, *sides))
+            continue
         planned += status == "planned"
         leaving += status == "decommissioning"
         if not sides[0] or not sides[1]:
@@ -74,12 +87,17 @@ def _cables(
             of = {"first_port": first[1], "second_port": second[1], "rate": rate, "length": length}
             of |= {"medium": _medium(form), "link_class": _class(description)}
             network.join(first[0], second[0], of, where=where)
-    if empty:
-        network.notes.append(f"{empty} cables without a device at one side are left out")
-    if planned:
-        network.notes.append(f"{planned} cables are planned")
-    if leaving:
-        network.notes.append(f"{leaving} cables are there and will be taken out (decommissioning)")
+    _note(network, empty, "without a device at one side", "left out")
+    _note(network, charged, "of power and consoles", "left out")
+    state = f"left out, as NetBox traces paths from interfaces: {listed_names(passive)}"
+    _note(network, len(passive), "to patch panels or circuits", state)
+    _note(network, planned, "", "planned")
+    _note(network, leaving, "", "there and will be taken out (decommissioning)")
+
+
+def _note(network: Network, count: int, which: str, state: str) -> None:
+    if count:
+        network.notes.append(f"{subject(count, 'cable', which)} {state}")
 
 
 def _check_headings(file: Source, headings: set[str]) -> None:
@@ -94,16 +112,14 @@ def _check_headings(file: Source, headings: set[str]) -> None:
 
 
 End = tuple[str, str]
-Cable = tuple[str, tuple[list[End], list[End]], str, str, str, str]
-"""Place, ends of both sides, length, type, status and description."""
+Cable = tuple[str, tuple[list[End], list[End]], str, str, str, str, str]
+"""Place, ends of both sides, length, type, status, description, type of an end if no interface."""
 
 
 def _imported(file: Source, where: str, row: dict[str, str]) -> Cable:
     sides = []
+    kinds = [_end_kind(row.get(f"side_{side}_type", "")) for side in "ab"]
     for side in "ab":
-        kind = row.get(f"side_{side}_type", "dcim.interface")
-        if kind not in ("dcim.interface", "interface", ""):
-            raise _no_interface(file, where, kind)
         names = _split(row[f"side_{side}_name"])
         devices = _split(row.get(f"side_{side}_device", ""))
         devices = devices * len(names) if len(devices) == 1 else devices
@@ -113,7 +129,7 @@ def _imported(file: Source, where: str, row: dict[str, str]) -> Cable:
         sides.append(list(zip(devices, names, strict=True)))
     length = _length(file, where, row.get("length", ""), row.get("length_unit", "") or "m")
     form, status, description = (row.get(key, "") for key in ("type", "status", "description"))
-    return where, (sides[0], sides[1]), length, form, status, description
+    return where, (sides[0], sides[1]), length, form, status, description, _other(kinds)
 
 
 def _listed(file: Source, where: str, row: dict[str, str]) -> Cable:
@@ -129,13 +145,15 @@ def _listed(file: Source, where: str, row: dict[str, str]) -> Cable:
             raise file.mistake(where, reason)
         sides.append([(devices[0], name) for name in names] if devices else [])
     length, _, unit = row.get("length", "").partition(" ")
+    form = row.get("type", "")
     return (
         where,
         (sides[0], sides[1]),
         _length(file, where, length, unit or "m"),
-        row.get("type", ""),
+        form,
         row.get("status", "").lower(),
         row.get("description", ""),
+        CHARGED[0] if form.lower() == "power" else "",
     )
 
 
@@ -146,29 +164,39 @@ def _rest(file: Source) -> Iterable[Cable]:
     for at, entry in enumerate(items(file, results, "results")):
         where = f"results[{at}]"
         cable = mapping(file, entry, where)
-        sides = [
-            [_end(file, end, f"{where}.{side}") for end in items(file, cable.get(side), where)]
+        ends = [
+            [
+                (mapping(file, end, f"{where}.{side}"), f"{where}.{side}")
+                for end in items(file, cable.get(side), where)
+            ]
             for side in ("a_terminations", "b_terminations")
         ]
+        sides = [[_end(file, *end) for end in side] for side in ends]
+        kinds = [_end_kind(str(end.get("object_type") or "")) for side in ends for end, _ in side]
         length, unit = cable.get("length"), _value(cable.get("length_unit")) or "m"
         text = _length(file, where, "" if length is None else str(length), unit)
         form = str(cable.get("type") or "")
         status, description = _value(cable.get("status")), str(cable.get("description") or "")
-        yield where, (sides[0], sides[1]), text, form, status, description
+        yield where, (sides[0], sides[1]), text, form, status, description, _other(kinds)
 
 
-def _end(file: Source, termination: object, where: str) -> End:
-    end = mapping(file, termination, where)
-    if end.get("object_type") not in ("dcim.interface", None):
-        raise _no_interface(file, where, str(end["object_type"]))
+def _end(file: Source, end: dict[str, Any], where: str) -> End:
     interface = mapping(file, end.get("object"), f"{where}.object")
+    kind = str(end.get("object_type") or INTERFACE)
+    if kind != INTERFACE and "device" not in interface:  # A circuit or a power feed has none.
+        return str(interface.get("display", "")), ""
     device = mapping(file, interface.get("device"), f"{where}.object.device")
     return str(device.get("name", "")), str(interface.get("name", ""))
 
 
-def _no_interface(file: Source, where: str, kind: str) -> OSError:
-    reason = f"a side of type {kind[:40]}; expected dcim.interface, as NetBox traces cables"
-    return file.mistake(where, reason)
+def _end_kind(text: str) -> str:
+    """Read the type of an end without its application: empty of an interface."""
+    kind = text.rpartition(".")[2]
+    return "" if kind == "interface" else kind
+
+
+def _other(kinds: Iterable[str]) -> str:
+    return next(filter(None, kinds), "")
 
 
 def _value(choice: Any) -> str:
@@ -190,6 +218,12 @@ def _pairs(file: Source, where: str, first: list[End], second: list[End]) -> lis
         for side in (first, second)
     ]
     return list(zip(*sides, strict=True))
+
+
+def _named(where: str, *sides: list[End]) -> str:
+    """Name a cable by the first end of each side, as in ``leaf1 E3 - panel1 f1``."""
+    names = [" ".join(filter(None, side[0])) for side in sides if side]
+    return " - ".join(names) or where
 
 
 def _split(text: str) -> list[str]:

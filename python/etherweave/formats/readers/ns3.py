@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from etherweave.formats.listing import DELAYS, NS_PER_M
-from etherweave.formats.network import Kind, Network
+from etherweave.formats.network import Kind, Network, subject
 from etherweave.formats.readers.edge_list import rows
 from etherweave.formats.texts import Source, number
 
@@ -56,7 +56,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     if len(body) < links:
         raise file.mistake(where, f"{links} links; {len(body)} lines follow")
     if len(body) > links:  # HPCC reads no further.
-        network.notes.append(f"{len(body) - links} lines after the links are left out")
+        network.notes.append(f"{subject(len(body) - links, 'line', 'after the links')} left out")
         body = body[:links]
     inner = 0
     for where, line in body:
@@ -74,8 +74,8 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             note = f"{where}: the error rate {words[4][:20]} is passed over (see degraded links)"
             network.notes.append(note)
     if inner:
-        note = f"{inner} links of NVSwitches are left out: they are inside of servers"
-        network.notes.append(note)
+        what = subject(inner, "link", "of NVSwitches")
+        network.notes.append(f"{what} left out, inside of servers")
     network.assumed.append(DELAYS)
     return network
 

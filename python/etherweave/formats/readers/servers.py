@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from etherweave.api.units import counted
 from etherweave.formats.network import Network
 from etherweave.formats.texts import Source
 
@@ -16,5 +17,5 @@ def joined_servers(file: Source, nics: Sequence[tuple[str, str]], servers: int) 
         for name, rate in nics:
             network.join(f"server{server}", "switch", {"first_port": name}, rate=rate)
         network.node(f"server{server}", "host")
-    network.assumed.append(f"{servers} such servers at a switch (--servers)")
+    network.assumed.append(f"{counted(servers, 'such server')} at a switch (--servers)")
     return network

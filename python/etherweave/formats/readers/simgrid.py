@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
-from etherweave.formats.network import Network
+from etherweave.formats.network import Network, subject
 from etherweave.formats.texts import Element, Source, number, only, xml
 
 HOSTS_MAX = 2**18  # Most hosts of a cluster.
@@ -98,8 +98,8 @@ def _routes(file: Source, network: Network, zone: Element, links: dict[str, Elem
         rate = _rate(file, links[path[0]].where, bandwidth)
         network.join(ends[0], ends[1], where=route.where, rate=rate)
     if longer:
-        text = f"{longer} routes of the zone {zone.of.get('id')} take several links"
-        network.notes.append(f"{text} and are left out: they are paths, not cables")
+        what = subject(longer, "route", f"of the zone {zone.of.get('id')} over several links")
+        network.notes.append(f"{what} left out: a path is no cable")
 
 
 class _Cluster:

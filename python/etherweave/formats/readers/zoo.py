@@ -7,7 +7,7 @@ great circles. Nodes outside the network (``Internal`` 0) and all edges to them 
 from collections import Counter
 from collections.abc import Sequence
 
-from etherweave.formats.network import Network
+from etherweave.formats.network import Network, subject
 from etherweave.formats.readers.geography import LENGTH_MAX_M, length_between
 from etherweave.formats.readers.node_link import RATES, kind_of
 from etherweave.formats.texts import Source, number
@@ -61,10 +61,10 @@ def zoo_network(
     if is_placed:
         network.assumed.append(GREAT_CIRCLE)
     if too_long:
-        note = f"{too_long} cables are longer than 1,000 km, the most of a scenario, and get that"
-        network.notes.append(note)
+        length = "longer than 1,000 km, the most of a scenario, which stands in place of it"
+        network.notes.append(f"{subject(too_long, 'cable')} {length}")
     if outside:
-        network.notes.append(f"{outside} nodes are outside the network (Internal is 0)")
+        network.notes.append(f"{subject(outside, 'node')} outside the network (Internal is 0)")
     return network
 
 
