@@ -1,5 +1,6 @@
 """The file of NCCL's tuner plug-in: what is written is read, and what is damaged is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from etherweave.api.tuning import (
     Group,
     Timing,
     Tuning,
+    Variant,
     _entries,
     read_tuner,
     tuner_text,
@@ -23,7 +25,7 @@ RING = Entry("allreduce", 65_536, SIZE_END, "ring", "simple", ANY, *GROUP)
 
 
 def timing(size: int, algorithm: str, protocol: str, own_s: float = 2e-6) -> Timing:
-    return Timing("allreduce", GROUP, size, own_s, (algorithm, protocol), 1e-6)
+    return Timing("allreduce", GROUP, size, own_s, Variant(algorithm, protocol), 1e-6)
 
 
 def test_an_entry_ends_before_the_first_size_of_the_next() -> None:
@@ -33,6 +35,12 @@ def test_an_entry_ends_before_the_first_size_of_the_next() -> None:
         timing(1 << 16, "ring", "simple"),
     ]
     assert _entries(timings) == [TREE, RING]
+
+
+def test_an_entry_has_the_channels_of_the_fastest_calls() -> None:
+    fastest = Variant("ring", "simple", 8)
+    (entry,) = _entries([replace(timing(1 << 10, "ring", "simple"), chosen=fastest)])
+    assert ",ring,simple,8,4,32,-1,-1" in tuner_text([entry])
 
 
 def test_the_gain_of_an_entry_is_the_mean_over_sizes_in_its_range() -> None:

@@ -27,6 +27,28 @@ def test_the_best_of_each_size_is_no_slower_than_the_choice_of_nccl(tmp_path: Pa
     assert times[0] == pytest.approx(times[1])
 
 
+def test_few_channels_leave_interfaces_idle_and_a_file_with_too_many_is_not_simulated(
+    tmp_path: Path,
+) -> None:
+    """Two interfaces of 50 GB/s carry 15/8 of 64 MiB in 1.26 ms, eight in 0.31 ms."""
+    file = tmp_path / "nccl_tuner.conf"
+
+    def chosen(channels: int) -> dict[str, object]:
+        file.write_text(f"allreduce,0,4294967295,ring,simple,{channels},2,16\n")
+        words = ("tune", SCENARIO, "--collective", "allreduce", *FEW, "--file", file, "--json")
+        return dict(json.loads(command_line.run_here(*words).stdout)["timings"][1])
+
+    few, all_used = (float(str(chosen(channels)["chosen_s"])) for channels in (2, 8))
+    of_interface = 15 / 8 * (64 << 20) / 50e9
+    assert few - all_used == pytest.approx(of_interface / 2 - of_interface / 8, rel=0.1)
+    assert chosen(33)["chosen"] is None
+
+
+def test_channels_are_tried_beside_those_of_nccl() -> None:
+    words = ("tune", SCENARIO, "--collective", "allgather", *FEW, "--channels", "8,16")
+    assert ",ring," in command_line.run_here(*words).stdout
+
+
 def test_a_group_without_an_entry_takes_ring_with_simple(tmp_path: Path) -> None:
     file = tmp_path / "nccl_tuner.conf"
     file.write_text("allreduce,0,4294967295,tree,ll,-1,1,8\n")
@@ -40,6 +62,11 @@ def test_a_group_without_an_entry_takes_ring_with_simple(tmp_path: Path) -> None
     [
         (("--sizes", "0B"), "--sizes 0B: expected 1 to 64 sizes of 1 B or more"),
         (("--sizes", "much"), "much: expected a size such as 64KiB"),
+        (
+            ("--channels", "8,33"),
+            "--channels 8,33: expected numbers of channels, 1 to 32, by commas",
+        ),
+        (("--channels", "8,"), "--channels 8,: expected numbers of channels, 1 to 32, by commas"),
         (("--ranks", "12"), "ranks: 12; expected a multiple of 8, the accelerators of a node"),
     ],
 )

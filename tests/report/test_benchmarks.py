@@ -190,6 +190,7 @@ def test_accelerators_of_a_node_share_a_bus_bandwidth() -> None:
     text = Path("scenarios/nccl_tests.toml").read_text(encoding="utf-8")
     facts = {"ranks": 8, "node": {"accelerators": 4}, "network_rate": "400Gb/s", "iterations": 2}
     facts |= {"operation": {"allreduce": {"bytes": "256MiB"}}}
+    facts |= {"algorithm": "ring", "protocol": "simple", "channels": 4}
     for fidelity in ("flow", "packet"):
         scenario = tomllib.loads(text) | {"run": {"fidelity": fidelity}}
         scenario["topology"]["rail_optimised"] |= {"rails": 4, "servers": 2, "servers_per_pod": 2}

@@ -15,7 +15,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Rank};
 
-use crate::collective::{Algorithm, BLOCKING, Collective, Communicator, FlowOp, Library, Protocol, Rule};
+use crate::collective::{Algorithm, BLOCKING, Channels, Collective, Communicator, FlowOp, Library, Protocol, Rule};
 use crate::{GraphBuilder, GraphOp, NodeId, Op, limits::positive};
 
 /// Accelerators that are joined by links of their own (`node`).
@@ -71,6 +71,8 @@ pub(crate) struct Accelerators<'a> {
 pub(crate) struct Call {
     pub algorithm: Option<Algorithm>,
     pub protocol: Option<Protocol>,
+    /// Channels of all accelerators of a node together.
+    pub channels: Option<u32>,
 }
 
 pub(crate) struct Group {
@@ -87,12 +89,11 @@ pub(crate) struct Group {
 pub(crate) struct Exchange {
     latency: Duration,
     in_node: Duration,
-    messages: Messages,
+    /// Messages between nodes, of each channel beside the others.
+    messages: Vec<Messages>,
 }
 
-/// Messages between nodes.
 enum Messages {
-    None,
     /// Started one after another.
     Sequence(Vec<Op>),
     /// Each when those that it waits for are there.
@@ -103,7 +104,6 @@ impl Messages {
     /// Adds them behind `after`; gives nodes that are complete when all are.
     fn put(&self, graph: &mut GraphBuilder, stream: u8, after: &[NodeId]) -> Vec<NodeId> {
         match self {
-            Messages::None => Vec::new(),
             Messages::Sequence(ops) => graph.sequence(stream, ops, after).into_iter().collect(),
             Messages::Flow(ops) => {
                 let mut nodes: Vec<NodeId> = Vec::with_capacity(ops.len());
@@ -122,7 +122,7 @@ impl Messages {
 impl Exchange {
     /// How long it takes, where no message leaves the node.
     pub fn within_node(&self) -> Option<Duration> {
-        matches!(self.messages, Messages::None).then(|| self.latency + self.in_node)
+        self.messages.is_empty().then(|| self.latency + self.in_node)
     }
 
     /// Adds it behind what it waits for: messages to `stream`, transfers in the node to `links`. Gives a node that is
@@ -137,8 +137,8 @@ impl Exchange {
         let first = compute(graph, stream, self.latency, after);
         let after = first.as_ref().map_or(after, std::slice::from_ref);
         let in_node = compute(graph, links, self.in_node, after);
-        let mut last = self.messages.put(graph, stream, after);
-        last.extend(in_node);
+        let channels = self.messages.iter().flat_map(|messages| messages.put(graph, stream, after));
+        let last: Vec<NodeId> = channels.collect::<Vec<_>>().into_iter().chain(in_node).collect();
         match last[..] {
             [] => first,
             [only] => Some(only),
@@ -197,27 +197,14 @@ impl Group {
 
     /// Exchange of an operation on `bytes`: those of the vector, or of the block of each pair or member.
     pub fn exchange(&self, operation: Operation, bytes: u64, accelerators: &Accelerators) -> Exchange {
-        let (nodes, in_node) = (u64::from(self.across.size()), u64::from(self.in_node));
-        let collective = match operation {
-            Operation::Allreduce => Collective::Allreduce { bytes: Bytes::new(bytes.div_ceil(in_node)) },
-            Operation::ReduceScatter => Collective::ReduceScatter { bytes: Bytes::new(bytes.div_ceil(in_node)) },
-            Operation::Allgather => Collective::Allgather { bytes: Bytes::new(bytes.div_ceil(in_node * nodes)) },
-            Operation::Broadcast => Collective::Bcast { root: 0, bytes: Bytes::new(bytes.div_ceil(in_node)) },
-            Operation::Reduce => Collective::Reduce { root: 0, bytes: Bytes::new(bytes.div_ceil(in_node)) },
-            // What all of a node have for one of another node: that one's place in the node sends it.
-            Operation::Alltoall => Collective::Alltoall { bytes: Bytes::new(bytes * in_node) },
-            // What goes to another place of another node passes the own node to that place first (PXN).
-            Operation::Gather => Collective::Gather { root: 0, bytes: Bytes::new(bytes * in_node) },
-            Operation::Scatter => Collective::Scatter { root: 0, bytes: Bytes::new(bytes) },
-            Operation::Sendrecv | Operation::Hypercube => Collective::Allgather { bytes: Bytes::new(bytes * in_node) },
-        };
+        let collective = self.collective(operation, bytes, self.in_node);
         let is_first_alone = matches!(operation, Operation::Gather | Operation::Sendrecv);
         let messages = match operation {
-            _ if !self.has_messages() || is_first_alone && self.place > 0 => Messages::None,
-            Operation::Sendrecv => self.shift(bytes),
-            _ => self.messages(&collective, accelerators),
+            _ if !self.has_messages() || is_first_alone && self.place > 0 => Vec::new(),
+            Operation::Sendrecv => vec![self.shift(bytes)],
+            _ => self.channels(operation, bytes, accelerators),
         };
-        let [latency, in_accelerators] = match (accelerators.call, self.size(), in_node) {
+        let [latency, in_accelerators] = match (accelerators.call, self.size(), self.in_node) {
             (_, 1, _) => [Duration::ZERO; 2],
             // Each round of a hypercube is a call.
             (Some(_), size, _) => {
@@ -236,30 +223,64 @@ impl Group {
         }
     }
 
+    /// Collective of the members of one place in an operation on `bytes`, whose vector is divided among so many.
+    fn collective(&self, operation: Operation, bytes: u64, parts: u32) -> Collective {
+        let (nodes, in_node, parts) = (u64::from(self.across.size()), u64::from(self.in_node), u64::from(parts));
+        match operation {
+            Operation::Allreduce => Collective::Allreduce { bytes: Bytes::new(bytes.div_ceil(parts)) },
+            Operation::ReduceScatter => Collective::ReduceScatter { bytes: Bytes::new(bytes.div_ceil(parts)) },
+            Operation::Allgather => Collective::Allgather { bytes: Bytes::new(bytes.div_ceil(parts * nodes)) },
+            Operation::Broadcast => Collective::Bcast { root: 0, bytes: Bytes::new(bytes.div_ceil(parts)) },
+            Operation::Reduce => Collective::Reduce { root: 0, bytes: Bytes::new(bytes.div_ceil(parts)) },
+            // What all of a node have for one of another node: that one's place in the node sends it.
+            Operation::Alltoall => Collective::Alltoall { bytes: Bytes::new(bytes * in_node) },
+            // What goes to another place of another node passes the own node to that place first (PXN).
+            Operation::Gather => Collective::Gather { root: 0, bytes: Bytes::new(bytes * in_node) },
+            Operation::Scatter => Collective::Scatter { root: 0, bytes: Bytes::new(bytes) },
+            Operation::Sendrecv | Operation::Hypercube => Collective::Allgather { bytes: Bytes::new(bytes * in_node) },
+        }
+    }
+
     /// Question to the library: of a single node by the links in it.
     fn rule(&self, accelerators: &Accelerators) -> Rule {
         let Accelerators { node, library, network_rate, call, .. } = *accelerators;
-        let Call { algorithm, protocol } = call.unwrap_or_default();
+        let channels = call.filter(|_| self.has_messages()).map(|call| match call.channels {
+            Some(count) => Channels::Count(count),
+            None => Channels::Own,
+        });
+        let Call { algorithm, protocol, .. } = call.unwrap_or_default();
         let in_node = BitRate::from_bps(node.rate.as_bps() / u64::from(self.in_node));
         let network_rate = if self.has_messages() { network_rate } else { Some(in_node) };
-        Rule { network_rate, accelerators: Some(self.in_node), algorithm, protocol, ..Rule::of(library) }
+        Rule { network_rate, accelerators: Some(self.in_node), algorithm, protocol, channels, ..Rule::of(library) }
     }
 
-    /// What passes between nodes. A ring of n accelerators passes (n - 1) / n of a share around, however few nodes
-    /// there are; with `rounds`, a longer one is carried out by so many of its rounds, each with the bytes of those
-    /// that it stands for.
-    fn messages(&self, collective: &Collective, accelerators: &Accelerators) -> Messages {
-        let (rounds, rule) = (accelerators.rounds, self.rule(accelerators));
-        let nodes = self.across.size();
-        if let Some(flow) = collective.flow(&rule, &self.across, self.me) {
+    /// Messages between nodes, the same on each channel of its place, of a share of the bytes. Channel c leaves by
+    /// the interface of place c modulo the accelerators of a node.
+    fn channels(&self, operation: Operation, bytes: u64, accelerators: &Accelerators) -> Vec<Messages> {
+        let (rule, rounds) = (self.rule(accelerators), accelerators.rounds);
+        let collective = self.collective(operation, bytes, self.in_node);
+        let Some((channels, rule)) = rule.by_channels(&collective, self.across.size()) else {
+            return vec![self.messages(&collective, &rule, rounds, &self.across)];
+        };
+        let collective = self.collective(operation, bytes, channels);
+        let own = (self.place..channels).step_by(self.in_node as usize).zip(0..);
+        own.map(|(_, number)| self.messages(&collective, &rule, rounds, &self.across.channel(number))).collect()
+    }
+
+    /// Messages between nodes on a channel. A ring of n accelerators passes (n - 1) / n of a share around, however
+    /// few nodes there are; with `rounds`, a longer one is carried out by so many of its rounds, each with the bytes of
+    /// those that it stands for.
+    fn messages(&self, collective: &Collective, rule: &Rule, rounds: Option<u32>, across: &Communicator) -> Messages {
+        let nodes = across.size();
+        if let Some(flow) = collective.flow(rule, across, self.me) {
             return Messages::Flow(flow);
         }
         if rule.algorithm(collective, nodes) != Algorithm::Ring {
-            return Messages::Sequence(collective.lower(&rule, &self.across, self.me));
+            return Messages::Sequence(collective.lower(rule, across, self.me));
         }
         let rounds = rounds.filter(|&rounds| rounds < nodes - 1);
         let ring_rule = Rule { algorithm: Some(Algorithm::Ring), samples: rounds, ..Rule::default() };
-        let mut ops = collective.lower(if rounds.is_some() { &ring_rule } else { &rule }, &self.across, self.me);
+        let mut ops = collective.lower(if rounds.is_some() { &ring_rule } else { rule }, across, self.me);
         let (all, in_nodes) = (u64::from(self.size() - 1), u64::from(self.in_node * rounds.unwrap_or(nodes - 1)));
         for op in &mut ops {
             if let Op::Isend { bytes, .. } | Op::Irecv { bytes, .. } = op {
@@ -368,7 +389,7 @@ mod tests {
     }
 
     fn sent(exchange: &Exchange) -> u64 {
-        let Messages::Sequence(ops) = &exchange.messages else { panic!("a ring is a sequence") };
+        let [Messages::Sequence(ops)] = &exchange.messages[..] else { panic!("a ring is a sequence") };
         ops.iter().map(|op| if let Op::Isend { bytes, .. } = op { *bytes } else { 0 }).sum()
     }
 

@@ -1126,6 +1126,7 @@ class NcclOperationSendrecv(Table):
 
 class NcclTests(Table):
     algorithm: Key[AlgorithmName | None, AlgorithmName]
+    channels: Key[int | None, int]
     iterations: Key[int, int]
     network_rate: Key[str, str]
     node: Key[AcceleratorNode, AcceleratorNode | Keys]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -31,6 +32,20 @@ ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_t
 PROTOCOLS = ("ll", "ll128", "simple")
 SIMULATED = {"tree": "double_tree", "ring": "ring"}
 """Algorithms that are simulated, and their names in scenarios."""
+
+
+CHANNELS_MAX = 32  # Most channels of NCCL 2.21.
+
+
+class Variant(NamedTuple):
+    """An algorithm, its protocol and its channels."""
+
+    algorithm: str
+    protocol: str
+    channels: int = ANY
+
+
+RING = Variant("ring", "simple")  # What the plug-in takes where no line matches.
 
 
 class Operation(NamedTuple):
@@ -84,15 +99,14 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Timing:
-    """Calls of one size: times by NCCL's choice, and by an algorithm with a protocol."""
+    """Calls of one size: times by NCCL's choice, and by another."""
 
     collective: str
     group: Group
     size: int  # Bytes as NCCL counts them: the vector, or all blocks.
     own_s: float  # Time by NCCL's own choice [s].
-    chosen: tuple[str, str] | None
-    """Algorithm and protocol; None where NCCL's own choice is as fast, or a file says nothing."""
-    chosen_s: float  # Time by them [s].
+    chosen: Variant | None  # None where a file has what is not simulated.
+    chosen_s: float  # Time by it [s].
 
     @property
     def gain(self) -> float:
@@ -145,9 +159,7 @@ class _Caller:
             raise ValueError(f"ranks: {ranks}; expected {expected}")
         return Group(ranks // self._in_node, ranks)
 
-    def seconds(
-        self, collective: str, group: Group, size: int, variant: tuple[str, str] | None
-    ) -> float:
+    def seconds(self, collective: str, group: Group, size: int, variant: Variant | None) -> float:
         """Simulate a call, and return its time [s]."""
         operation = OPERATIONS[collective]
         length = max(size // group.ranks if operation.is_of_blocks else size, 1)
@@ -158,7 +170,8 @@ class _Caller:
             "iterations": 1,
         }
         if variant:
-            keys |= {"algorithm": SIMULATED[variant[0]], "protocol": variant[1]}
+            keys |= {"algorithm": SIMULATED[variant.algorithm], "protocol": variant.protocol}
+            keys |= {} if variant.channels == ANY else {"channels": variant.channels}
         workload = {f"job.0.workload.nccl_tests.{key}": value for key, value in keys.items()}
         result = run(self._scenario, {**self._overrides, **workload}, threads=1)
         return float(max(result.values("iterations", "duration_ns"))) * 1e-9
@@ -173,12 +186,13 @@ def tune(
     overrides: Overrides | None = None,
     threads: int = 1,
     on_progress: Count | None = None,
+    channels: Sequence[int] = (),
 ) -> Tuning:
     """Simulate calls of NCCL on the fabric of a scenario, and choose what is fastest.
 
     With ``entries``, calls are those that a plug-in with these entries makes. ``ranks`` are sizes
-    of groups, by default that of the scenario's job. Raises ``ValueError`` for a scenario without
-    such a job.
+    of groups, by default that of the scenario's job; ``channels`` are tried beside NCCL's own
+    number. Raises ``ValueError`` for a scenario without such a job.
     """
     caller = _Caller(scenario, overrides)
     groups = [caller.group(count) for count in ranks or (caller.ranks,)]
@@ -188,7 +202,7 @@ def tune(
         for group in groups
         for size in sorted(set(sizes))
     ]
-    variants = {case: _variants(case, entries) for case in cases}
+    variants = {case: _variants(case, entries, channels) for case in cases}
     calls = [(*case, variant) for case in cases for variant in (None, *variants[case])]
     times = _times(caller, calls, threads, on_progress)
     timings = [_timing(case, variants[case], times) for case in cases]
@@ -197,25 +211,27 @@ def tune(
 
 
 _Case = tuple[str, Group, int]
-_Variant = tuple[str, str]
-_Times = dict[tuple[str, Group, int, _Variant | None], float]
+_Times = dict[tuple[str, Group, int, Variant | None], float]
 
 
-def _variants(case: _Case, entries: Sequence[Entry] | None) -> list[_Variant]:
-    """List the algorithms and protocols that are tried; of entries the one that matches."""
+def _variants(
+    case: _Case, entries: Sequence[Entry] | None, channels: Sequence[int]
+) -> list[Variant]:
+    """List what is tried; of entries the one that matches."""
     collective, group, size = case
     known = OPERATIONS[collective].algorithms
     if entries is None:
-        return [(algorithm, protocol) for algorithm in known for protocol in PROTOCOLS]
+        return [Variant(*parts) for parts in product(known, PROTOCOLS, (ANY, *channels))]
     match = next((entry for entry in entries if entry.matches(collective, size, group)), None)
     if match is None:
-        return [("ring", "simple")]
-    return [(match.algorithm, match.protocol)] if match.algorithm in known else []
+        return [RING]
+    is_known = match.algorithm in known and match.channels in (ANY, *range(1, CHANNELS_MAX + 1))
+    return [Variant(match.algorithm, match.protocol, match.channels)] if is_known else []
 
 
 def _times(
     caller: _Caller,
-    calls: Sequence[tuple[str, Group, int, _Variant | None]],
+    calls: Sequence[tuple[str, Group, int, Variant | None]],
     threads: int,
     on_progress: Count | None,
 ) -> _Times:
@@ -229,7 +245,7 @@ def _times(
     return times
 
 
-def _timing(case: _Case, variants: Sequence[_Variant], times: _Times) -> Timing:
+def _timing(case: _Case, variants: Sequence[Variant], times: _Times) -> Timing:
     """Compare the fastest variant with NCCL's own choice; of equals the first."""
     own = times[(*case, None)]
     best = min(variants, key=lambda variant: times[(*case, variant)], default=None)
@@ -242,7 +258,7 @@ def _entries(timings: Iterable[Timing]) -> list[Entry]:
     for timing in timings:
         if timing.chosen is None:
             continue
-        entry = Entry(timing.collective, 0, SIZE_END, *timing.chosen, ANY, *timing.group)
+        entry = Entry(timing.collective, 0, SIZE_END, *timing.chosen, *timing.group)
         last = entries[-1] if entries else None
         if last is None or replace(last, min_bytes=0) == entry:
             entries += [] if last else [entry]

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import etherweave
 from etherweave.api.outputs import write_text
-from etherweave.api.tuning import OPERATIONS, Tuning, read_tuner, tune, tuner_text
+from etherweave.api.tuning import (
+    ANY,
+    CHANNELS_MAX,
+    OPERATIONS,
+    Tuning,
+    Variant,
+    read_tuner,
+    tune,
+    tuner_text,
+)
 from etherweave.api.units import Unit, amount, size_of, size_text
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
@@ -26,6 +35,7 @@ EXAMPLES = """Examples:
 etherweave tune scenarios/nccl_tests.toml -o nccl_tuner.conf
 etherweave tune scenarios/nccl_tests.toml --sizes 64KiB,1MiB,16MiB --collective allreduce
 etherweave tune scenarios/nccl_tests.toml --ranks 16 --ranks 32 --json
+etherweave tune scenarios/nccl_tests.toml --collective allreduce --channels 8,16,32
 etherweave tune scenarios/nccl_tests.toml --file nccl_tuner.conf"""
 SIZES = "1KiB,16KiB,256KiB,4MiB,64MiB"
 SIZES_MAX = 64  # Most sizes.
@@ -47,6 +57,7 @@ def tune_verb(
     sizes: str = SIZES,
     ranks: list[int] | None = None,
     collectives: list[Collective] | None = None,
+    channels: str | None = None,
     file: Path | None = None,
     output: Path | None = None,
     settings: Settings = None,
@@ -69,6 +80,8 @@ def tune_verb(
         Accelerators of a group, in nodes that are full; repeatable; by default those of the job.
     collectives : --collective NAME
         Collective; repeatable; by default all.
+    channels : --channels N,...
+        Numbers of channels to try beside NCCL's own, 1 to 32 for all accelerators of a node.
     file : --file FILE
         Simulate the entries of this file in place of a search.
     output : -o FILE
@@ -80,14 +93,32 @@ def tune_verb(
         lengths = [size_of(text) for text in sizes.split(",")]
         if min(lengths) < 1 or len(lengths) > SIZES_MAX:
             reject(f"--sizes {sizes}: expected 1 to {SIZES_MAX} sizes of 1 B or more")
+        counts = _counts(channels) if channels else []
         entries = read_tuner(file) if file else None
         names = [str(name) for name in collectives or OPERATIONS]
         with count_progress(fabric.stem, "calls") as progress:
             changes = overrides(settings)
-            tuning = tune(fabric, lengths, ranks or (), names, entries, changes, threads, progress)
+            groups = ranks or ()
+            tuning = tune(
+                *(fabric, lengths, groups, names, entries, changes, threads, progress, counts)
+            )
         if output:
             write_text(output, tuner_text(tuning.entries))
     print(_json(tuning)) if as_json else _print(tuning, output)
+
+
+def _counts(text: str) -> list[int]:
+    counts = [int(part) for part in text.split(",") if part.isascii() and part.isdecimal()]
+    if len(counts) != text.count(",") + 1 or not all(0 < n <= CHANNELS_MAX for n in counts):
+        reject(f"--channels {text}: expected numbers of channels, 1 to {CHANNELS_MAX}, by commas")
+    return sorted(set(counts))
+
+
+def _text(variant: Variant | None) -> str:
+    if variant is None:
+        return "not simulated"
+    by = f"{variant.algorithm} {variant.protocol}"
+    return by if variant.channels == ANY else f"{by}, {variant.channels} channels"
 
 
 def _json(tuning: Tuning) -> str:
@@ -111,7 +142,7 @@ def _print(tuning: Tuning, output: Path | None) -> None:
             f"{timing.group.ranks}",
             amount(timing.own_s, Unit.SECONDS),
             amount(timing.chosen_s, Unit.SECONDS),
-            " ".join(timing.chosen or ("not simulated",)),
+            _text(timing.chosen),
             f"{timing.gain:.1%}",
         )
         for timing in tuning.timings

@@ -34,7 +34,7 @@ use layout::Layout;
 pub use library::Library;
 use member::{Combining, Member};
 pub use protocol::Protocol;
-pub use rule::Rule;
+pub use rule::{Channels, Rule};
 
 use crate::{GraphOp, Op};
 
@@ -259,6 +259,11 @@ impl Communicator {
     /// All ranks of a job.
     pub fn world(ranks: u32) -> Communicator {
         Communicator::new((0..ranks).map(Rank::new).collect(), 0)
+    }
+
+    /// The same members with messages of their own, on one of their channels.
+    pub(crate) fn channel(&self, number: u8) -> Communicator {
+        Communicator::new(self.members.clone(), self.context + number)
     }
 
     pub(crate) fn member(&self, number: u32) -> Rank {

@@ -6,6 +6,15 @@ use super::library::{Ask, Library, nccl};
 use super::{Algorithm, Collective, Kind, Protocol, algorithm::Choice, layout::Layout};
 use crate::limits::{COLLECTIVE_MAX, WINDOW_MAX, at_most, positive, within};
 
+/// Channels of a call of NCCL: rings or pairs of trees beside each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Channels {
+    /// Number that NCCL takes.
+    Own,
+    /// Number of all accelerators of a node together.
+    Count(u32),
+}
+
 /// What a library picks, or what is named.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Rule {
@@ -24,6 +33,8 @@ pub struct Rule {
     /// Accelerators of the node of each member, itself included, that take part as it does, each by an interface of
     /// its own: NCCL chooses for all of them; none: 1.
     pub accelerators: Option<u32>,
+    /// Channels of NCCL, by which it chooses too; none: they are not counted.
+    pub channels: Option<Channels>,
     /// Members in a row that share a node, the last ones fewer; none: each has one of its own.
     pub nodes: Option<u32>,
     /// Members in a row whose nodes share a leaf switch, a multiple of `nodes`.
@@ -59,6 +70,15 @@ impl Rule {
     pub(crate) fn call_times(&self, collective: &Collective, ranks: u32) -> [Duration; 2] {
         let (kind, layout) = (collective.kind(), collective.layout(ranks));
         self.library.call_times(&Ask::of(kind, &layout, self), &self.choice(kind, &layout))
+    }
+
+    /// Channels of a call of `collective` on `ranks` members, each with an accelerator's share, and the rule that names
+    /// what each of them does; none where channels are not counted.
+    pub(crate) fn by_channels(&self, collective: &Collective, ranks: u32) -> Option<(u32, Rule)> {
+        let (kind, layout) = (collective.kind(), collective.layout(ranks));
+        let choice = self.choice(kind, &layout);
+        let channels = nccl::channels(&Ask::of(kind, &layout, self), &choice)?;
+        Some((channels, Rule { algorithm: Some(choice.algorithm), protocol: choice.protocol, ..*self }))
     }
 
     /// The algorithm that `collective` gets on `ranks` ranks, 2 or more.

@@ -10,6 +10,8 @@ use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, positive, 
 use crate::{ExecutionStream, Graph, GraphBuilder, Traffic, TrafficSize, generator::Generator, size::sampled_graphs};
 
 const RANKS_MAX: u32 = 1 << 16;
+/// Most channels of NCCL 2.21 (`MAXCHANNELS` in `src/include/device.h`).
+const CHANNELS_MAX: u32 = 32;
 
 /// Program of nccl-tests, named by what its accelerators do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -93,6 +95,10 @@ params! {
         /// Protocol of `algorithm`, which has none by itself.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub protocol: Option<Protocol> = None,
+        /// Channels of `algorithm`, each a ring or a pair of trees with queue pairs of its own, 1 to 32 for all
+        /// accelerators of a node; they take the interfaces in turn. Absent: as many as NCCL takes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub channels: Option<u32> = None,
         /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer
         /// latencies. For thousands of accelerators; absent: every round.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,13 +141,13 @@ impl NcclTests {
     }
 
     fn graph(&self, rank: u32, operation: Operation, bytes: u64) -> Graph {
-        let NcclTests { ref node, rounds, algorithm, protocol, .. } = *self;
+        let NcclTests { ref node, rounds, algorithm, protocol, channels, .. } = *self;
         let network_rate = Some(self.network_rate);
         let algorithm = match operation {
             Operation::Hypercube => Some(Algorithm::RecursiveDoubling),
             _ => algorithm.map(|named| wire(named, operation)),
         };
-        let call = Some(Call { algorithm, protocol });
+        let call = Some(Call { algorithm, protocol, channels });
         let (library, launch) = (Library::Nccl, Duration::ZERO);
         let accelerators = Accelerators { node, library, network_rate, rounds, launch, call };
         let world = Members { stride: 1, size: self.ranks };
@@ -202,7 +208,11 @@ impl NcclTests {
         let expected = if self.algorithm.is_some() { "one of ll, ll128, simple" } else { "none without an algorithm" };
         let protocol = self.protocol.map_or("none", Protocol::name);
         InputError::unless(self.algorithm.is_some() == self.protocol.is_some(), "protocol", protocol, expected)?;
-        let Some(algorithm) = self.algorithm else { return Ok(()) };
+        let Some(algorithm) = self.algorithm else {
+            let channels = self.channels.unwrap_or(0);
+            return InputError::unless(self.channels.is_none(), "channels", channels, "none without an algorithm");
+        };
+        self.channels.map_or(Ok(()), |channels| within("channels", channels, 1..=CHANNELS_MAX))?;
         let (is_known, expected) = match operation {
             Operation::Alltoall
             | Operation::Gather
@@ -228,6 +238,8 @@ fn wire(algorithm: Algorithm, operation: Operation) -> Algorithm {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::{GraphOp, check_graphs};
 
@@ -272,6 +284,42 @@ mod tests {
         }
     }
 
+    /// Each of 16 accelerators in two nodes passes 2 · 15/16 of what its channels have: of four channels half of
+    /// the accelerators have none, of ten two have two; a channel has messages of its own.
+    #[test]
+    fn channels_take_the_interfaces_in_turn() {
+        for (channels, own) in [(4_u64, [1, 1, 1, 1, 0, 0, 0, 0]), (10, [2, 2, 1, 1, 1, 1, 1, 1])] {
+            let keys = format!(
+                "ranks = 16\noperation.allreduce.bytes = \"3840kB\"\nchannels = {channels}\n\
+                 algorithm = \"ring\"\nprotocol = \"simple\""
+            );
+            let tests = toml::from_str::<NcclTests>(&keys).unwrap();
+            let Traffic::Graphs { ranks, .. } = tests.traffic(1).unwrap() else { panic!("graphs") };
+            for (graph, own) in ranks.iter().zip(own.into_iter().cycle()) {
+                assert_eq!(graph.facts().sent.bytes, 2 * 15 * 3_840_000 / 16 / channels * own);
+                let nodes = graph.nodes().unwrap();
+                let communicators: BTreeSet<u8> =
+                    nodes.ops().filter_map(|op| op.tag()).map(crate::collective::communicator_of).collect();
+                assert_eq!(communicators.len() as u64, own);
+            }
+        }
+    }
+
+    /// A tree of two nodes carries 41.4 GB/s on each channel: 64 MiB, twice, take 811 us with four channels.
+    #[test]
+    fn few_channels_take_the_time_of_what_each_carries() {
+        let call = "algorithm = \"double_tree\"\nprotocol = \"simple\"";
+        let keys = format!("ranks = 16\noperation.allreduce.bytes = \"64MiB\"\nchannels = 4\n{call}");
+        let tests = toml::from_str::<NcclTests>(&keys).unwrap();
+        let (operation, bytes) = tests.check().unwrap();
+        let graph = tests.graph(0, operation, bytes);
+        let is_expected = |op| match op {
+            GraphOp::Compute { duration } => duration.as_ps() / 1_000_000 == 2 * (64 << 20) / (4 * 41_400),
+            _ => false,
+        };
+        assert!(graph.nodes().unwrap().ops().any(is_expected));
+    }
+
     #[test]
     fn what_nccl_has_not_is_refused() {
         let error = |keys: &str| toml::from_str::<NcclTests>(keys).unwrap().traffic(1).unwrap_err().to_string();
@@ -281,6 +329,9 @@ mod tests {
         assert_eq!(error("ranks = 24\noperation.hypercube.bytes = \"1kB\""), expected);
         assert_eq!(error("algorithm = \"ring\""), "protocol: none; expected one of ll, ll128, simple");
         assert_eq!(error("protocol = \"ll\""), "protocol: ll; expected none without an algorithm");
+        assert_eq!(error("channels = 2"), "channels: 2; expected none without an algorithm");
+        let ring = "algorithm = \"ring\"\nprotocol = \"ll\"\nchannels";
+        assert_eq!(error(&format!("{ring} = 33")), "channels: 33; expected 1 to 32");
         let tree = "algorithm = \"double_tree\"\nprotocol = \"ll\"\noperation.allgather.bytes = \"1kB\"";
         assert_eq!(error(tree), "algorithm: double_tree; expected ring");
         let expected = "ranks: 8192; expected 2 to 4096";

@@ -10,7 +10,7 @@ mod ucc;
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{Algorithm, ELEMENT, Kind, Rule, algorithm::Choice, layout::Layout};
+use super::{Algorithm, Channels, ELEMENT, Kind, Rule, algorithm::Choice, layout::Layout};
 use crate::limits::{COLLECTIVE_MAX, MESSAGE_MAX};
 
 /// What a library is asked: a collective and its sizes.
@@ -30,6 +30,8 @@ pub(super) struct Ask {
     pub network_rate: BitRate,
     /// Accelerators of a node for each member.
     pub accelerators: u32,
+    /// Channels, where they are counted.
+    pub channels: Option<Channels>,
 }
 
 impl Ask {
@@ -46,6 +48,7 @@ impl Ask {
             is_nonblocking: rule.is_nonblocking,
             network_rate,
             accelerators: rule.accelerators.unwrap_or(1),
+            channels: rule.channels,
         }
     }
 
@@ -118,7 +121,10 @@ impl Library {
     /// tables of NCCL.
     pub(super) fn call_times(self, ask: &Ask, choice: &Choice) -> [Duration; 2] {
         match self {
-            Library::Nccl => [nccl::call_latency(ask, choice), nccl::flag_time(ask, choice)],
+            Library::Nccl => {
+                let in_accelerators = nccl::flag_time(ask, choice).max(nccl::channel_time(ask, choice));
+                [nccl::call_latency(ask, choice), in_accelerators]
+            }
             Library::OpenMpi40 | Library::OpenMpi41 | Library::OpenMpi50 | Library::Mpich4 | Library::Ucc => {
                 [Duration::ZERO; 2]
             }

@@ -1,16 +1,16 @@
 //! The cost model of NCCL 2.21.5 (`src/graph/tuning.cc`) for accelerators with a NIC each: the algorithm and the
-//! protocol with the smallest latency plus bytes by bandwidth. Channels share the NIC, so all of them are one here. Of
-//! several accelerators in each node a member has its share of the bytes and an equal NIC, and hops between them are
-//! those of NVLink.
+//! protocol with the smallest latency plus bytes by bandwidth. Of several accelerators in each node a member has its
+//! share of the bytes and an equal NIC, and hops between them are those of NVLink. Channels, and what each of them
+//! carries at most, are counted where the question says so.
 //!
 //! What it does not have (scans, gathers, ...) is made of sends and receives, all at once.
 //!
-//! Left out: bandwidths of a channel, and algorithms in switches.
+//! Left out: algorithms in switches.
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
 use super::{Algorithm, Ask, Choice, Kind, open_mpi_4_1};
-use crate::collective::Protocol;
+use crate::collective::{Channels, Protocol};
 
 /// What an algorithm and a protocol take: `baseLat`, `hwLat` of the network and of NVLink [ns], share of the bandwidth
 /// [per mille].
@@ -44,6 +44,25 @@ const NETWORK_NS: i64 = 2_000;
 /// Most that `LL` carries in all of a node, of two nodes and of more (`llMaxBws`: 39.0 and 20.4 GB/s, hosts with
 /// processors of Intel; with those of AMD 22.5 and 19.0).
 const LL_MAX: [BitRate; 2] = [BitRate::from_gbps(312), BitRate::from_bps(163_200_000_000)];
+
+/// Most that a channel of Hopper carries [MB/s] with `LL128` around a ring (`perChMaxRingLL128Bws`), and along trees of
+/// two nodes and of more, at all (`perChMaxTreeBws`) and with `LL128` (`perChMaxTreeLL128Bws`).
+const RING_LL128_CHANNEL: u64 = 36_700;
+const TREE_CHANNEL: [u64; 2] = [41_400, 36_000];
+const TREE_LL128_CHANNEL: [u64; 2] = [36_700, 29_000];
+/// Most channels (`MAXCHANNELS`), and those of a node of Hopper that need no further ones.
+const CHANNELS_MAX: u64 = 32;
+const CHANNELS_ENOUGH: u64 = 16;
+/// Most that the search for channels plans on one, and from where on it divides it, where there are few [MB/s]
+/// (`sm90SpeedArrayInter`; 30 is the next speed above 25).
+const SPEED_MAX: u64 = 48_000;
+const SPEED_DIVIDED: u64 = 30_000;
+const FEW_CHANNELS: u64 = 4;
+/// Bytes of a channel before there is another one: its threads times those of each (`threadThresholds`); of `LL` around
+/// a ring times all accelerators.
+const LL_THREADS: u64 = 512 * 8;
+const LL128_THREADS: u64 = 640 * 8;
+const SIMPLE_THREADS: u64 = 512 * 64;
 
 /// Tenths of the bandwidth that trees reach, by powers of two of the size from 64 B on (`treeCorrectionFactor`).
 const TREE_LL: [u64; 23] = [10, 10, 10, 10, 9, 8, 7, 7, 7, 7, 6, 5, 4, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10];
@@ -165,6 +184,71 @@ pub(in crate::collective) fn flag_time(ask: &Ask, choice: &Choice) -> Duration {
     }
 }
 
+/// Channels of a call of a ring or of trees, where they are counted: those that are stated, or NCCL's own, fewer of
+/// them where bytes would be few for each.
+pub(in crate::collective) fn channels(ask: &Ask, choice: &Choice) -> Option<u32> {
+    let threads = match (choice.algorithm, choice.protocol?) {
+        (Algorithm::Ring | Algorithm::Pipeline, Protocol::Ll) => LL_THREADS * ranks(ask).unsigned_abs(),
+        (Algorithm::DoubleTree, Protocol::Ll) => LL_THREADS,
+        (Algorithm::Ring | Algorithm::Pipeline | Algorithm::DoubleTree, Protocol::Ll128) => LL128_THREADS,
+        (Algorithm::Ring | Algorithm::Pipeline | Algorithm::DoubleTree, Protocol::Simple) => SIMPLE_THREADS,
+        _ => return None,
+    };
+    match ask.channels? {
+        Channels::Count(count) => Some(count),
+        Channels::Own => Some((whole(ask) / threads).clamp(1, own_channels(ask)) as u32),
+    }
+}
+
+/// Channels of the search in a node: how many, and the speed of each [MB/s]. An interface has as many as
+/// have `SPEED_MAX`, or one; few fast ones become twice as many (`ncclTopoDupChannels`).
+fn search_channels(ask: &Ask) -> (u64, u64) {
+    let rate = ask.network_rate.as_bps() / 8_000_000;
+    let by_interface = (rate / SPEED_MAX).max(1);
+    let (channels, speed) = (by_interface * u64::from(ask.accelerators), rate / by_interface);
+    let doubling = if speed >= SPEED_DIVIDED && channels <= FEW_CHANNELS { 2 } else { 1 };
+    ((channels * doubling).min(CHANNELS_MAX), speed / doubling)
+}
+
+/// Channels that a communicator opens: twice those of the search, and twice again where these are fast but few
+/// (`ncclTopoPostset`).
+fn own_channels(ask: &Ask) -> u64 {
+    let (search, speed) = search_channels(ask);
+    let doubled = 2 * search;
+    let doubling = if speed >= SPEED_MAX && doubled < CHANNELS_ENOUGH { 2 } else { 1 };
+    (doubled * doubling).min(CHANNELS_MAX)
+}
+
+/// Most that a channel carries of what its algorithm moves on the bus [MB/s], where there is a limit.
+fn channel_rate(ask: &Ask, algorithm: Algorithm, protocol: Protocol) -> Option<u64> {
+    let place = usize::from(ask.size > 2);
+    let tree = TREE_CHANNEL[place];
+    match (algorithm, protocol) {
+        (Algorithm::Ring | Algorithm::Pipeline, Protocol::Ll128) => Some(RING_LL128_CHANNEL),
+        (Algorithm::DoubleTree, Protocol::Ll) => Some(tree * 10 / 38),
+        (Algorithm::DoubleTree, Protocol::Ll128) => Some((tree * 120 / 128).min(TREE_LL128_CHANNEL[place])),
+        (Algorithm::DoubleTree, Protocol::Simple) => Some(tree),
+        _ => None,
+    }
+}
+
+/// The whole vector by what so many channels carry.
+fn by_channels(ask: &Ask, algorithm: Algorithm, protocol: Protocol, channels: u64) -> Duration {
+    channel_rate(ask, algorithm, protocol).map_or(Duration::ZERO, |rate| {
+        BitRate::from_bps(rate * 8_000_000 * channels).serialization_time(Bytes::new(whole(ask)))
+    })
+}
+
+/// Least time of a call by what its channels carry: a ring moves its steps by n of the vector, trees move it twice.
+pub(in crate::collective) fn channel_time(ask: &Ask, choice: &Choice) -> Duration {
+    let (Some(channels), Some(protocol)) = (channels(ask, choice), choice.protocol) else { return Duration::ZERO };
+    let vector = by_channels(ask, choice.algorithm, protocol, channels.into());
+    match choice.algorithm {
+        Algorithm::DoubleTree => vector * 2,
+        _ => vector * ring_steps(ask).0.unsigned_abs() / ranks(ask).unsigned_abs(),
+    }
+}
+
 /// The whole vector by what `LL` carries in a node.
 fn by_node(ask: &Ask) -> Duration {
     LL_MAX[usize::from(ask.size > 2)].serialization_time(Bytes::new(whole(ask)))
@@ -180,13 +264,15 @@ fn ring_ns(ask: &Ask, costs: &Costs) -> i64 {
     let latency = if has_plateau { latency * 7 / 5 } else { latency };
     // Bytes by bandwidth of the algorithm, that of the bus by n / steps.
     let is_shared = costs.protocol == Protocol::Ll128 && ask.accelerators > 1;
-    latency + transfer_ns(ask, costs.protocol, if is_shared { RING_LL128 } else { costs.efficiency }) * steps / ranks
+    let efficiency = if is_shared { RING_LL128 } else { costs.efficiency };
+    latency + transfer_ns(ask, Algorithm::Ring, costs.protocol, efficiency) * steps / ranks
 }
 
 /// Each byte passes a NIC twice.
 fn tree_ns(ask: &Ask, costs: &Costs) -> i64 {
     tree_latency_ns(ask, costs)
-        + 2 * transfer_ns(ask, costs.protocol, costs.efficiency) * 10 / tree_tenths(ask, costs.protocol)
+        + 2 * transfer_ns(ask, Algorithm::DoubleTree, costs.protocol, costs.efficiency) * 10
+            / tree_tenths(ask, costs.protocol)
 }
 
 /// What trees reach of their bandwidth at the size of a whole vector, in tenths.
@@ -210,12 +296,17 @@ fn whole(ask: &Ask) -> u64 {
     ask.total.saturating_mul(u64::from(ask.accelerators))
 }
 
-/// The share of a member by its network, in per mille of its rate; with `LL` at least the whole of it by `LL_MAX`.
-fn transfer_ns(ask: &Ask, protocol: Protocol, efficiency: u64) -> i64 {
+/// The share of a member by its network, in per mille of its rate; with `LL` at least the whole of it by `LL_MAX`, and
+/// where channels are counted by those of the search.
+fn transfer_ns(ask: &Ask, algorithm: Algorithm, protocol: Protocol, efficiency: u64) -> i64 {
     let by_network = ask.network_rate.serialization_time(Bytes::new(ask.total)).as_ps() / efficiency;
     let by_node = match protocol {
         Protocol::Ll => by_node(ask).as_ps() / 1_000,
         Protocol::Ll128 | Protocol::Simple => 0,
     };
-    by_network.max(by_node).min(i64::MAX as u64 / 32) as i64
+    let by_channels = match ask.channels {
+        Some(_) => by_channels(ask, algorithm, protocol, search_channels(ask).0).as_ps() / 1_000,
+        None => 0,
+    };
+    by_network.max(by_node).max(by_channels).min(i64::MAX as u64 / 32) as i64
 }

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes};
 
 use super::collective;
-use crate::collective::{Algorithm, Collective, Kind, Library, Protocol, Rule};
+use crate::collective::{Algorithm, Channels, Collective, Kind, Library, Protocol, Rule};
 
 /// Checks what a library picks for (kind, ranks, bytes).
 fn check(library: Library, cases: &[(Kind, u32, u64, Algorithm)]) {
@@ -252,6 +252,50 @@ fn nccl_counts_the_accelerators_of_nodes() {
         rule.algorithm(&collective(Kind::Allreduce, 20_000_000, 0, 16), 16)
     };
     assert_eq!([None, Some(1), Some(8)].map(picked), [Algorithm::Ring, Algorithm::Ring, Algorithm::DoubleTree]);
+}
+
+/// Channels of NCCL 2.21.5 on Hopper, by `search.cc` and `connect.cc`, of accelerators with interfaces of their own:
+///
+/// - eight of 400 Gb/s: a channel for each, twice; of 200 Gb/s too;
+/// - four of 400 Gb/s and one: few fast channels, divided in two, twice;
+/// - six of 400 Gb/s: twelve are fewer than 16, so 24;
+/// - eight of 800 Gb/s: two for each interface, twice.
+///
+/// `Simple` has 512 threads of 64 B for each of them, and `LL` around a ring of 32 ranks 512 of 256 B.
+#[test]
+fn nccl_has_the_channels_of_its_search_and_fewer_for_few_bytes() {
+    let channels = |accelerators: u32, rate, protocol, bytes: u64| {
+        let rule = Rule {
+            accelerators: Some(accelerators),
+            network_rate: Some(BitRate::from_gbps(rate)),
+            channels: Some(Channels::Own),
+            algorithm: Some(Algorithm::Ring),
+            protocol: Some(protocol),
+            ..Rule::of(Library::Nccl)
+        };
+        rule.by_channels(&collective(Kind::Allreduce, bytes / u64::from(accelerators), 0, 4), 4).unwrap().0
+    };
+    let own = [(8, 400), (8, 200), (4, 400), (1, 400), (1, 100), (6, 400), (8, 800)]
+        .map(|(accelerators, rate)| channels(accelerators, rate, Protocol::Simple, 1 << 30));
+    assert_eq!(own, [16, 16, 16, 4, 2, 24, 32]);
+    assert_eq!([8, 1 << 18, 1 << 19].map(|bytes| channels(8, 400, Protocol::Simple, bytes)), [1, 8, 16]);
+    assert_eq!([1 << 20, 1 << 21].map(|bytes| channels(8, 400, Protocol::Ll, bytes)), [8, 16]);
+}
+
+/// Four nodes of eight with 400 Gb/s each have 8 channels in the model: with `LL128` a ring carries 8 · 36.7 GB/s,
+/// trees 8 · 29 GB/s. 16 MiB take 14 + 54 · 1.9 + 8 · 4 us + 62/32 · 16 MiB / 293.6 GB/s = 259 us around a ring, and
+/// 14 + 2 (7 · 1.25 + 2 · 8.5) us + 2 · 16 MiB / 232 GB/s / 0.9 = 226 us along trees; 32 MiB take 370 and 387 us.
+/// Without these limits trees are faster up to 128 MiB.
+#[test]
+fn nccl_chooses_by_what_its_channels_carry() {
+    let picked = |channels, bytes: u64| {
+        let network_rate = Some(BitRate::from_gbps(400));
+        let rule = Rule { accelerators: Some(8), network_rate, channels, ..Rule::of(Library::Nccl) };
+        rule.algorithm(&collective(Kind::Allreduce, bytes / 8, 0, 4), 4)
+    };
+    let sizes = [16 << 20, 32 << 20];
+    assert_eq!(sizes.map(|bytes| picked(Some(Channels::Own), bytes)), [Algorithm::DoubleTree, Algorithm::Ring]);
+    assert_eq!(sizes.map(|bytes| picked(None, bytes)), [Algorithm::DoubleTree; 2]);
 }
 
 #[test]
