@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from etherweave.bench.data_traffic import graph_of
+
 
 class HostPattern(StrEnum):
     """Which hosts take part together."""
@@ -201,8 +203,13 @@ class BenchmarkPlanError(ValueError):
     """A request that the benchmark cannot fulfil."""
 
 
-def nodes_least(program: str) -> int:
-    """Return the fewest hosts on which a program measures a network, or anything at all."""
+def nodes_least(program: str, ranks_per_node: int = 1, words: Sequence[str] = ()) -> int:
+    """Return the fewest hosts on which a program measures a network, or anything at all.
+
+    ``words`` are its arguments without a dash, of which DT's names a graph.
+    """
+    if graph := graph_of(program, *words[:1]):
+        return max(-(-graph.nodes // ranks_per_node), 2)
     if program.startswith(("bt.", "sp.")):
         return 4  # Kernels of NPB that want a square number of ranks.
     return {"network_load_test": 10, "xhpl": 1}.get(program, 2)

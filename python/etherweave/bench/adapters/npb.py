@@ -4,10 +4,12 @@ A number counts only if the kernel verified its result.
 """
 
 import re
+from dataclasses import replace
 
-from etherweave.bench import plans
+from etherweave.bench import data_traffic, plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft, decimal, find
+from etherweave.bench.program_options import OptionTable
 from etherweave.measurements.benchmark_report import GarbledError, check_agreement
 from etherweave.measurements.metrics import ELAPSED, OPERATION_RATE
 
@@ -86,11 +88,35 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
         raise plans.BenchmarkPlanError(f"{kernel} wants a square number of ranks, not {ranks}")
     if kernel in ("cg", "ft", "is", "mg") and ranks & (ranks - 1):
         raise plans.BenchmarkPlanError(f"{kernel} wants a power of two of ranks, not {ranks}")
+    if kernel == "dt":
+        return _plan_graph(request, fabric, ranks)
     seconds = _SECONDS[kind] / ranks
     basis = "a guess by class; communication is taken to be a tenth"
     forecast = plans.RunForecast(0.1 * seconds * fabric.rate, seconds, basis)
-    graph = ("BH",) if kernel == "dt" else ()  # Black hole: from all sources to one sink.
-    return plans.all_ranks(request, (request.program, *graph), forecast)
+    return plans.all_ranks(request, (request.program,), forecast)
+
+
+def _plan_graph(
+    request: plans.BenchmarkRequest, fabric: plans.FabricEstimate, ranks: int
+) -> plans.BenchmarkPlan:
+    """Plan DT: its graph is an argument, and needs a rank for each node."""
+    kind = next(iter(request.options.words), data_traffic.GRAPHS[0])
+    if len(request.options.words) > 1:
+        words = ", ".join(data_traffic.GRAPHS)
+        raise plans.BenchmarkPlanError(f"{request.program} has one graph; expected one of {words}")
+    graph = data_traffic.graph_of(request.program, kind)
+    if graph is None:
+        names = ", ".join(data_traffic.CLASSES)
+        raise plans.BenchmarkPlanError(f"{request.program}: DT has the classes {names}")
+    plans.need_ranks(request, graph.nodes, f"{request.program} {kind}")
+    sent = graph.arcs_sent * graph.array * min(request.ranks_per_node, graph.nodes)
+    seconds = graph.arcs_in_turn * (graph.array / fabric.rate + fabric.latency)
+    basis = f"{graph.arcs_in_turn} arrays in turn along {len(graph.layers)} layers"
+    base = replace(request, options=plans.GivenOptions())
+    is_wide = ranks > graph.nodes
+    notes = (f"the graph has {graph.nodes} ranks; the others do nothing",) if is_wide else ()
+    forecast = plans.RunForecast(sent, seconds, f"{basis}, without computing")
+    return plans.all_ranks(base, (request.program, kind), forecast, notes=notes)
 
 
 ADAPTER = Adapter(
@@ -98,6 +124,9 @@ ADAPTER = Adapter(
     programs=tuple(f"{kernel}.C.x" for kernel in _KERNELS),
     rarer=tuple(f"{kernel}.C.x" for kernel in _OTHERS),
     metrics=(OPERATION_RATE, ELAPSED),
+    options=OptionTable(
+        words={f"dt.{kind}.x": data_traffic.GRAPHS for kind in data_traffic.CLASSES}
+    ),
     checks=(
         "the kernel's own verification",
         "total and each process agree",

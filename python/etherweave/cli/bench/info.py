@@ -39,8 +39,8 @@ def info(name: str, *, as_json: AsJson = False) -> None:
     """
     adapter, program = _known(name)
     entry = entry_of(adapter.name if adapter else name)
-    here = {program: find(adapter, program) for program in adapter.programs} if adapter else {}
-    known = {program: binary for program, binary in here.items() if binary}
+    every = (*adapter.programs, *adapter.rarer) if adapter else ()
+    known = {other: binary for other in every if adapter and (binary := find(adapter, other))}
     show = _json if as_json else _print
     show(entry, adapter, program, known)
 
@@ -114,7 +114,11 @@ def _print(
     words = adapter.options.words_of(program)
     if words:
         print(f"arguments after --: {', '.join(words)}")
-    programs = [(name, *_location(binaries.get(name))) for name in adapter.programs]
+    every = (*adapter.programs, *adapter.rarer)
+    for other in every:
+        if other in adapter.options.words and adapter.options.words_of(other) != words:
+            print(f"arguments of {other} after --: {', '.join(adapter.options.words_of(other))}")
+    programs = [(name, *_location(binaries.get(name))) for name in every]
     print_table(("program", "version", "MPI", "found"), programs)
 
 

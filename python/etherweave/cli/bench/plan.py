@@ -99,7 +99,8 @@ def plan(
 
     def planned_of(program: str) -> tuple[Adapter, BenchmarkPlan]:
         adapter, name = adapter_of(program)
-        hosts, own = nodes or nodes_least(name), adapter.options.read(name, program_options or ())
+        own = adapter.options.read(name, program_options or ())
+        hosts = nodes or nodes_least(name, ranks, own.words)
         request = BenchmarkRequest(
             name, hosts, ranks, smallest, largest, iterations, test_s, streams, device, own
         )
