@@ -26,7 +26,7 @@ from etherweave.bench.plans import (
     scaled,
 )
 from etherweave.bench.points import point_of
-from etherweave.bench.program_options import FREE, KINDS, ProgramOption
+from etherweave.bench.program_options import FREE, KINDS, MAXIMA, ProgramOption
 from support import command_line
 from support.captured_texts import report, value
 
@@ -404,6 +404,49 @@ def declared_options() -> Iterator[tuple[str, ProgramOption, list[str]]]:
                     binary for binary in programs if re.fullmatch(option.programs or ".*", binary)
                 )
                 yield program, option, words
+
+
+LARGEST = {"REQUEST,RESPONSE": "1,{}", "DSCP": "{}", "SIZE": "{}", "RATE": "{}"}
+
+
+@pytest.mark.parametrize("name", [name for name in ADAPTERS if ADAPTERS[name].options.options])
+def test_numbers_beyond_the_largest_that_a_program_accepts_are_refused(name: str) -> None:
+    for program, option, _ in declared_options():
+        if adapter_of(program)[0].name != name or option.value not in MAXIMA:
+            continue
+        table, first = adapter_of(program)[0].options, option.names[0]
+        form = LARGEST.get(option.value, "{}")
+        most = int(option.most)
+        assert table.read(program, [first, form.format(most)]).has(first)
+        for beyond in (most + 1, 10**17):
+            with pytest.raises(BenchmarkPlanError, match=f"of {re.escape(program)}: expected "):
+                table.read(program, [first, form.format(beyond)])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in MAXIMA])
+def test_numbers_of_other_kinds_have_few_digits(kind: str) -> None:
+    """No value of digits alone, or of digits where it has a number, is of any length."""
+    for form in ("{}", "{}x{}", "{}:{}", "{},{}", "99,{}", "vect:{}:{}", "cart:{}:{}", "fixed:{}"):
+        assert not re.fullmatch(KINDS[kind][0], form.format(*["9" * 300] * 2)), form
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("iperf3 --streams 129", "--streams 129 of iperf3: expected at most 128"),
+        ("iperf3 --size 2MiB", "--size 2097152 of iperf3: expected at most 1048576"),
+        ("ib_send_bw --streams 16385", "--streams 16385 of ib_send_bw: expected at most 16384"),
+        ("ib_send_bw --iterations 200000000", "expected at most 100000000"),
+        ("iperf3 -- -u -b 10000000G", "-b 10000000G of iperf3: expected at most 10000000000000"),
+        ("netperf -- -t TCP_RR -r 999999999999999999", "of netperf: expected at most 2147483647"),
+        ("osu_bw -- -W 99999999999999", "-W 99999999999999 of osu_bw: expected at most 2147"),
+        ("osu_bw -- -W 2147483647", "; expected less than a year"),
+        ("osu_bw -- D", "osu_bw: 1 places of buffers; expected those of both ranks, such as D D"),
+        ("osu_latency -- D D D", "osu_latency: 3 places of buffers; expected those of both"),
+    ],
+)
+def test_absurd_numbers_are_refused(words: str, message: str) -> None:
+    assert message in command_line.invoke("bench", "plan", *words.split(), code=2).stderr
 
 
 def test_every_declared_option_is_read_and_explained() -> None:

@@ -19,6 +19,7 @@ from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.catalogue import catalogue
+from etherweave.bench.program_options import FIELDS
 from etherweave.bench.statistics.launches import StoppingRule
 
 FORMAT = 1
@@ -192,9 +193,7 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
     raise plans.BenchmarkPlanError(f"unknown program {program}; {advice}")
 
 
-_FIELDS = {"--size": "size_max", "--iterations": "iterations", "--duration": "seconds"}
-_FIELDS |= {"--streams": "streams"}
-"""Fields of a request by the options that set them."""
+SECONDS_MAX = 366 * 86_400.0  # No benchmark lasts longer: a year [s].
 
 
 def check_used(requests: Iterable[tuple[Adapter, plans.BenchmarkRequest]]) -> None:
@@ -205,6 +204,15 @@ def check_used(requests: Iterable[tuple[Adapter, plans.BenchmarkRequest]]) -> No
     unused = [_unused(adapter, request) for adapter, request in requests]
     for name in sorted(set.intersection(*unused)) if unused else ():
         raise plans.BenchmarkPlanError(f"{name}: none of the programs uses it; expected none")
+
+
+def check_length(plan: plans.BenchmarkPlan) -> None:
+    """Refuse what takes longer than a year; raises ``BenchmarkPlanError``."""
+    if plan.forecast.seconds > SECONDS_MAX:
+        raise plans.BenchmarkPlanError(
+            f"{plan.program} takes {plan.forecast.seconds:.3g} s ({plan.forecast.basis}); expected "
+            "less than a year"
+        )
 
 
 def check_sizes(adapter: Adapter, request: plans.BenchmarkRequest) -> None:
@@ -243,7 +251,7 @@ def _unused(adapter: Adapter, request: plans.BenchmarkRequest) -> set[str]:
 
     return {
         name
-        for name, field in _FIELDS.items()
+        for name, field in FIELDS.items()
         if (value := getattr(request, field)) != getattr(usual, field)
         if (planned := plan(field, value)) and planned == plan(field, 2 * value or 1)
     }
@@ -276,8 +284,10 @@ def _experiments(
 ) -> list[CampaignExperiment]:
     adapter, name = adapter_of(program)
     request = _request(adapter, name, network, options, sizes)
+    adapter.options.check_ranges(request)
     check_sizes(adapter, request)
     plan = _planned(adapter, network, request, options)
+    check_length(plan)
     places = _placements(plan, options)
     return [_experiment(adapter, plan, network, hosts, options) for hosts in places]
 

@@ -6,21 +6,23 @@ An adapter declares a line each, as the program's own help prints them::
     -m, --mtu N  Path MTU [bytes].
     -a, --all  All sizes.
     -D, --duration SECONDS  = --duration
-    -n, --no_msgs COUNT  Number of messages, in place of --duration.
+    -n, --no_msgs COUNT<=100000000  Number of messages, in place of --duration.
 
 A value is one of alternatives (``a|b``), a list of them (``a,b``), of a kind (``N``, ``SIZE``), or
-a name of the user's own; of ``SIZE...`` there may be several, each behind the option. What ``=``
+a name of the user's own; of ``SIZE...`` there may be several, each behind the option. The largest
+value that the program accepts follows ``<=``; without it that of the kind holds. What ``=``
 follows is set by Etherweave, and refused with the name of what sets it; what stands in place of an
 option of Etherweave is refused beside that.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from etherweave.api.nearest import nearest
-from etherweave.bench.plans import BenchmarkPlanError, GivenOptions
+from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, GivenOptions, scaled
 
 _NAME = r"-[^\s,]+"
 _LINE = re.compile(rf"(?P<names>{_NAME}(?:, {_NAME})*)(?: (?P<value>\S+))?  (?P<meaning>\S.*)")
@@ -36,27 +38,52 @@ KINDS = {
     "GIGABYTES": (r"[0-9]{1,9}(\.[0-9]+)?", "gigabytes, such as 1.5"),
     "LEVEL,WIDTH": (r"(95|99)(,[0-9]{1,2}(\.[0-9]+)?)?", "a level of 95 or 99, and a width: 99,5"),
     "MAX,MIN": (r"[0-9]{1,2}(,[0-9]{1,2})?", "two numbers, such as 10,3"),
-    "LOCAL,REMOTE": (r"\w+(,\w+)?", "values of both sides, such as 0x10,0x10"),
-    "CORE": (r"any|[0-9]+([-,][0-9]+)*", "a number of a core, such as 2"),
-    "CORES": (r"[0-9]+([,/][0-9]+)?", "one or two cores, such as 2,4"),
-    "MASK": (r"(0x)?[0-9a-fA-F]+|\[[0-9,-]+\]", "a mask of cores, such as 0xF"),
+    "LOCAL,REMOTE": (r"\w{1,10}(,\w{1,10})?", "values of both sides, such as 0x10,0x10"),
+    "CORE": (r"any|[0-9]{1,4}([-,][0-9]{1,4})*", "a number of a core, such as 2"),
+    "CORES": (r"[0-9]{1,4}([,/][0-9]{1,4})?", "one or two cores, such as 2,4"),
+    "MASK": (r"(0x)?[0-9a-fA-F]{1,256}|\[[0-9,-]+\]", "a mask of cores, such as 0xF"),
     "GROUP": (
         r"(22[4-9]|23[0-9])(\.(25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})){3}(%[\w.-]+)?",
         "a multicast group of IPv4, such as 239.1.1.1",
     ),
     "DSCP": (r"(?i)(0x)?[0-9a-f]{1,2}t?|af[1-4][1-3]|cs[0-7]|ef", "a code point, such as 26"),
-    "PxQ": (r"[1-9][0-9]*x[1-9][0-9]*", "a grid, such as 2x4"),
+    "PxQ": (r"[1-9][0-9]{0,6}x[1-9][0-9]{0,6}", "a grid, such as 2x4"),
     "NAME=VALUE": (r"[\w.-]+=.*", "a property, such as fieldlength=100"),
-    "CALLS": (r"[1-9][0-9]*(:[1-9][0-9]*)?", "a number from 1 on, or two: 1:2"),
-    "LAYOUT": (r"cont|vect:[0-9]+:[0-9]+|indx:.+", "cont, vect:STRIDE:BLOCK or indx:FILE"),
-    "NEIGHBOURS": (r"cart:[1-9]\d*:[1-9]\d*|graph:.+", "cart:DIMENSIONS:RADIUS or graph:FILE"),
-    "ROOT": (r"fixed:[0-9]+|rotate", "fixed:RANK or rotate"),
+    "CALLS": (r"[1-9][0-9]{0,8}(:[1-9][0-9]{0,8})?", "a number from 1 on, or two: 1:2"),
+    "LAYOUT": (r"cont|vect:[0-9]{1,9}:[0-9]{1,9}|indx:.+", "cont, vect:STRIDE:BLOCK or indx:FILE"),
+    "NEIGHBOURS": (
+        r"cart:[1-9]\d{0,8}:[1-9]\d{0,8}|graph:.+",
+        "cart:DIMENSIONS:RADIUS or graph:FILE",
+    ),
+    "ROOT": (r"fixed:[0-9]{1,9}|rotate", "fixed:RANK or rotate"),
     "PERCENTILES": (r"(100|[0-9]{1,2})(,(100|[0-9]{1,2}))*", "percentiles, such as 99,90"),
     "log:DIRECTORY": (r"log(:.+)?", "log:DIRECTORY"),
 }
 """Values by kind: what they match, and what a refusal says."""
+_INTEGER_MAX = 2**31 - 1  # Largest value of an int in C, beyond which programs read another.
+MAXIMA: Mapping[str, float] = {
+    "N": _INTEGER_MAX,
+    "COUNT": _INTEGER_MAX,
+    "SECONDS": _INTEGER_MAX,
+    "REQUEST,RESPONSE": _INTEGER_MAX,
+    "AMOUNT": 1e12,
+    "GIGABYTES": 1e6,
+    "SIZE": 2**50,  # More than the memory of any host [bytes].
+    "RATE": 1e13,  # More than the rate of any port [bits/s].
+    "DSCP": 63,
+}
+"""Largest values by kind, where an option declares none."""
 FREE = ("NAME", "DEVICE", "FILE", "HEADER", "TRANSPORT")
 """Values of the user's own system, of which every text is one."""
+
+
+FIELDS = {
+    "--size": "size_max",
+    "--iterations": "iterations",
+    "--duration": "seconds",
+    "--streams": "streams",
+}
+"""Fields of a request by the options that set them."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +98,18 @@ class ProgramOption:
     setter: str  # Option that sets it in place of the user: ``--duration``; empty if the user does.
     programs: str = ""  # Pattern of the programs that have it; empty if all do.
     repeats: bool = False  # Whether it may be given several times.
+    most: float = math.inf  # Largest value that the program accepts.
 
     @property
     def needs_value(self) -> bool:
         """Whether a value must follow; one in brackets is part of the word."""
         return bool(self.value) and not self.value.startswith("[")
+
+    @property
+    def shown(self) -> str:
+        """Its value with the largest that it accepts, where the program limits it."""
+        is_own = self.most < MAXIMA.get(self.value, 0)
+        return f"{self.value}<={self.most:.15g}" if is_own else self.value
 
     @property
     def alternatives(self) -> tuple[str, ...]:
@@ -148,6 +182,21 @@ class OptionTable:
             if option.value and not option.repeats and names.count(name) > 1:
                 raise BenchmarkPlanError(f"{name} of {program}: given twice; expected one value")
 
+    def check_ranges(self, request: BenchmarkRequest) -> None:
+        """Refuse what Etherweave sets beyond what the program accepts.
+
+        Raises ``BenchmarkPlanError``.
+        """
+        for option in self.options:
+            if not re.fullmatch(option.programs or ".*", request.program):
+                continue
+            asked = getattr(request, FIELDS.get(option.setter, ""), None)
+            if asked is not None and asked > option.most:
+                raise BenchmarkPlanError(
+                    f"{option.setter} {asked:.15g} of {request.program}: expected at most "
+                    f"{option.most:.15g}"
+                )
+
     def words_of(self, program: str) -> tuple[str, ...]:
         """Return the arguments without a dash that a program accepts."""
         return self.words.get(program, self.words.get("", ()))
@@ -209,8 +258,10 @@ def _declared(line: re.Match[str], of_programs: Mapping[str, str]) -> ProgramOpt
     programs = of_programs.get(names[0], "")
     value = line["value"] or ""
     shown = "" if setter else meaning
+    value, _, limit = value.partition("<=")
     kind, repeats = value.removesuffix("..."), value.endswith("...")
-    return ProgramOption(names, kind, shown, setter, programs, repeats)
+    most = float(limit) if limit else MAXIMA.get(kind, math.inf)
+    return ProgramOption(names, kind, shown, setter, programs, repeats, most)
 
 
 def _following(program: str, option: ProgramOption, left: list[str]) -> str:
@@ -237,3 +288,23 @@ def _check(program: str, argument: str, option: ProgramOption, value: str | None
     pattern, expected = KINDS.get(option.value.strip("[]"), (".+", "a text"))
     if not choices and not re.fullmatch(pattern, value, re.DOTALL):
         raise BenchmarkPlanError(f"{option.names[0]} {value} of {program}: expected {expected}")
+    if not choices and max(_numbers(option.value, value), default=0) > option.most:
+        raise BenchmarkPlanError(
+            f"{option.names[0]} {value} of {program}: expected at most {option.most:.15g}"
+        )
+
+
+def _numbers(kind: str, value: str) -> list[float]:
+    """Return the numbers of a value; none of a kind without a maximum."""
+    match kind:
+        case "N" | "COUNT" | "SECONDS" | "AMOUNT" | "GIGABYTES":
+            return [float(value)]
+        case "SIZE":
+            return [scaled(value, 1024)]
+        case "REQUEST,RESPONSE":
+            return [scaled(size, 1024) for size in value.split(",")]
+        case "RATE":
+            return [scaled(value, 1000)]
+        case "DSCP" if re.fullmatch(r"(?i)(0x)?[0-9a-f]{1,2}", value):
+            return [int(value, 16 if value.lower().startswith("0x") else 10)]
+    return []

@@ -295,8 +295,8 @@ PARAM = Adapter(
         --dtype {_PARAM_TYPES}  Data type.
         --w N  Iterations before the timer starts.
         --num-tpu-cores N  Cores of a TPU.
-        --b N  = --size
-        --e N  = --size
+        --b SIZE  = --size
+        --e SIZE  = --size
         --n N  = --iterations
         --master-ip HOST  = the launcher
         """

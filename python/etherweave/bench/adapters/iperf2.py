@@ -167,10 +167,10 @@ _OPTIONS = options(
     -w, --window SIZE  Buffers of the sockets.
     -M, --mss COUNT  Segment size of TCP [bytes].
     -N, --nodelay  Send small segments at once.
-    -S, --tos N  Type of service of the packets.
+    -S, --tos N<=255  Type of service of the packets.
     -Z, --linux-congestion NAME  Congestion control of TCP.
     -B, --bind GROUP  Multicast group that the server joins and the client sends to, with -u.
-    -T, --ttl N  Time to live of multicast.
+    -T, --ttl N<=255  Time to live of multicast.
     -i, --interval SECONDS  Print a row for each interval.
     --trip-times  Measure one-way delays; clocks must agree.
     -t, --time SECONDS  = --duration

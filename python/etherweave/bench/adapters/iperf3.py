@@ -243,21 +243,22 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     )
 
 
+# Largest values: iperf.h, and what iperf3 3.12 prints of larger ones.
 _OPTIONS = options(
     """
     -u, --udp  UDP in place of TCP.
     --sctp  SCTP in place of TCP.
     -b, --bitrate RATE  Rate of each stream, such as 10G; 0 is no limit.
-    --nstreams COUNT  Streams of an SCTP association.
+    --nstreams COUNT<=65535  Streams of an SCTP association.
     -R, --reverse  The server sends.
     --bidir  Both sides send at once.
-    -w, --window SIZE  Buffers of the sockets.
+    -w, --window SIZE<=536870912  Buffers of the sockets.
     -C, --congestion NAME  Congestion control of TCP.
-    -M, --set-mss COUNT  Segment size of TCP and SCTP [bytes].
+    -M, --set-mss COUNT<=9216  Segment size of TCP and SCTP [bytes].
     -N, --no-delay  Send small segments at once.
-    -S, --tos N  Type of service of the packets.
+    -S, --tos N<=255  Type of service of the packets.
     --dscp DSCP  Differentiated services code point.
-    -L, --flowlabel N  Flow label of IPv6.
+    -L, --flowlabel N<=1048575  Flow label of IPv6.
     -Z, --zerocopy  Send without a copy.
     -A, --affinity CORES  Core of the client, and with a comma of the server.
     -4, --version4  IPv4 only.
@@ -267,10 +268,10 @@ _OPTIONS = options(
     --udp-counters-64bit  64-bit counters in datagrams.
     --repeating-payload  Send the same pattern again.
     --dont-fragment  Forbid fragments.
-    --cport N  Port of the client.
+    --cport N<=65535  Port of the client.
     -t, --time SECONDS  = --duration
-    -l, --length SIZE  = --size
-    -P, --parallel N  = --streams
+    -l, --length SIZE<=1048576  = --size
+    -P, --parallel N<=128  = --streams
     -c, --client HOST  = the site
     -p, --port PORT  = the launcher
     -O, --omit N  = Etherweave

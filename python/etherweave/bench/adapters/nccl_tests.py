@@ -306,8 +306,8 @@ ADAPTER = Adapter(
         -R, --local_register 0|1|2  Register buffers, or symmetric ones.
         -t, --nthreads COUNT  Threads of a process.
         -g, --ngpus COUNT  GPUs of a thread.
-        -b, --minbytes N  = --size
-        -e, --maxbytes N  = --size
+        -b, --minbytes SIZE  = --size
+        -e, --maxbytes SIZE  = --size
         -f, --stepfactor N  = Etherweave
         -n, --iters N  = --iterations
         -w, --warmup_iters N  = Etherweave

@@ -134,6 +134,11 @@ def plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
         raise BenchmarkPlanError(f"{program} needs an even number of ranks")
     if request.options.count("-p", 1) > request.nodes * request.ranks_per_node // 2:
         raise BenchmarkPlanError(f"-p of {program}: expected at most a pair of each two ranks")
+    places = len(request.options.words)
+    if is_pair and not is_shmem and places not in (0, 2):
+        raise BenchmarkPlanError(
+            f"{program}: {places} places of buffers; expected those of both ranks, such as D D"
+        )
     sizes = _sizes(request, is_pair)
     placement = HostPlacement(
         HostPattern.PAIR if is_pair else HostPattern.ALL_NODES,

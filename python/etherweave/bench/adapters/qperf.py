@@ -194,7 +194,7 @@ _OPTIONS = options(
     f"""
     -cp, --cq_poll 0|1  Poll completions, or wait for them.
     -mt, --mtu_size SIZE  Path MTU of RDMA.
-    -sl, --service_level N  Service level of RDMA.
+    -sl, --service_level N<=15  Service level of RDMA.
     -sr, --static_rate {_STATIC_RATES}  Rate of an InfiniBand link.
     -nr, --rd_atomic COUNT  Reads and atomic operations on their way at once.
     -sb, --sock_buf_size SIZE  Buffer of a socket.

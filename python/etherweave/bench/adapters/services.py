@@ -139,7 +139,7 @@ REDIS_BENCHMARK = Adapter(
         -k 0|1  Keep connections.
         --threads COUNT  Threads.
         -n N  = --iterations
-        -d N  = --size
+        -d N<=1073741824  = --size
         -h HOST  = the site
         -p PORT  = the launcher
         --csv  = Etherweave

@@ -158,7 +158,7 @@ FIO = Adapter(
     options=options(
         """
         --rw read|write|randread|randwrite|rw|randrw  Pattern.
-        --rwmixread N  Share of reads [%].
+        --rwmixread N<=100  Share of reads [%].
         --ioengine sync|psync|vsync|pvsync|pvsync2|libaio|posixaio|io_uring|mmap|splice  Engine.
         --iodepth COUNT  Requests on their way at once.
         --numjobs COUNT  Processes.
@@ -167,7 +167,7 @@ FIO = Adapter(
         --fsync N  Flush after this many writes.
         --group_reporting  Report all processes together.
         --ramp_time SECONDS  Time before the measurement.
-        --bs N  = --size
+        --bs SIZE  = --size
         --runtime SECONDS  = --duration
         --directory PATH  = the launcher
         --output-format NAME  = Etherweave
@@ -257,8 +257,8 @@ IOZONE = Adapter(
         -c  Include the close in the time.
         -o  Write synchronously.
         -+n  Leave out the repeated tests.
-        -r N  = --size
-        -s N  = --size
+        -r SIZE  = --size
+        -s SIZE  = --size
         -f PATH  = the launcher
         """
     ),
@@ -332,7 +332,7 @@ SPDK_PERF = Adapter(
         """
         -w read|write|randread|randwrite|rw|randrw  Pattern.
         -q COUNT  Requests on their way at once.
-        -M N  Share of reads [%].
+        -M N<=100  Share of reads [%].
         -c MASK  Mask of the cores.
         -P COUNT  Queue pairs of a namespace.
         -L  Print percentiles of the latency.

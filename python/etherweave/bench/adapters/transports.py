@@ -140,7 +140,7 @@ UCX_PERFTEST = Adapter(
         -T COUNT  Threads.
         -E wakeup|poll  Wait by events, or by polling.
         -e  End to end latency of one way.
-        -s N  = --size
+        -s SIZE  = --size
         -n N  = --iterations
         -p PORT  = the launcher
         """
@@ -341,7 +341,7 @@ NUTTCP = Adapter(
         -M N  Segment size of TCP [bytes].
         -D  Send small segments at once.
         -c DSCP  Differentiated services code point.
-        -N N  = --streams
+        -N N<=128  = --streams
         -l N  = Etherweave
         -T SECONDS  = --duration
         -P PORT  = the launcher
@@ -460,7 +460,7 @@ SOCKPERF = Adapter(
         --receiver-affinity CORE  Core of the receiver.
         --nonblocked  Non-blocking sockets.
         --tcp-avoid-nodelay  Nagle's algorithm.
-        --tos N  Type of service of the packets.
+        --tos N<=255  Type of service of the packets.
         --pre-warmup-wait N  Wait before the warm-up [s].
         -t, --time SECONDS  = --duration
         -m, --msg-size N  = --size

@@ -106,7 +106,7 @@ def _print(
         print_table((f"plan of {planned.program}", ""), plan_rows(planned))
     print_table(("a result counts if", ""), [(check, "") for check in adapter.checks])
     options = [
-        (", ".join(option.names), option.value, option.meaning or f"set by {option.setter}")
+        (", ".join(option.names), option.shown, option.meaning or f"set by {option.setter}")
         for option in adapter.options.options
     ]
     if options:

@@ -10,7 +10,13 @@ import typer
 from etherweave.api.units import amount, rate_of, size_of, time_of
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.binaries import find
-from etherweave.bench.campaign import adapter_of, check_sizes, check_used, every_program
+from etherweave.bench.campaign import (
+    adapter_of,
+    check_length,
+    check_sizes,
+    check_used,
+    every_program,
+)
 from etherweave.bench.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -107,7 +113,9 @@ def plan(
         planned = adapter.plan(request, fabric)
         if not all_programs:
             check_used([(adapter, request)])
+            adapter.options.check_ranges(request)
             check_sizes(adapter, request)
+            check_length(planned)
         return adapter, planned
 
     if program is None:
