@@ -267,9 +267,7 @@ def test_fabrics_far_behind_by_messages_are_not_simulated_by_packets(tmp_path: P
     assert result.runs == 4 * 5
 
 
-def test_a_fabric_of_which_flow_level_mode_warns_is_not_the_best_that_others_are_far_from(
-    tmp_path: Path,
-) -> None:
+def test_a_fabric_that_flow_level_mode_warns_of_is_not_the_best_by_far(tmp_path: Path) -> None:
     controlled = FAST.replace("fast", "controlled") + CONTROLLED
     first, second = (
         SLOW.replace("slow", name) + 'topology.single_switch.rate = "10Gb/s"\n'

@@ -22,9 +22,7 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=name)
-def test_examples_of_a_module_give_what_they_say(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_are_correct(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PACKAGE.parents[1])  # Examples name scenarios of the repository.
     done = doctest.testmod(importlib.import_module(name(path)), optionflags=doctest.ELLIPSIS)
     assert done.attempted > 0

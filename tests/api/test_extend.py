@@ -61,9 +61,7 @@ def _bytes_of_table(table: pyarrow.Table) -> bytes:
         ("dctcp_roce.toml", "dctcp", Dctcp),
     ],
 )
-def test_a_class_that_does_what_a_member_does_gives_its_tables_to_the_byte(
-    file: str, key: str, control: Any
-) -> None:
+def test_a_class_like_a_member_gives_its_tables_exactly(file: str, key: str, control: Any) -> None:
     observed = {"observe.period": "20us", "observe.until": "1ms", "observe.flows": ["* -> *"]}
     member = etherweave.run(SCENARIOS / file, observed)
     prototype = etherweave.run(

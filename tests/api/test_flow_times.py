@@ -114,9 +114,7 @@ SIZES = [1, 1_000, 4_096, 4_097, 4_448, 4_449, 10_000, 1_000_000]
     ("transport", "fidelity"),
     [("roce", "packet"), ("uet", "packet"), ("tcp", "packet"), ("roce", "flow")],
 )
-def test_a_flow_alone_takes_the_ideal_time_on_each_of_four_fabrics(
-    name: str, transport: str, fidelity: str
-) -> None:
+def test_a_flow_alone_takes_the_ideal_time(name: str, transport: str, fidelity: str) -> None:
     """Over TCP a flow that one batch does not take has slow start, too."""
     parameters, destination, *_ = PATHS[name]
     flows = listed([(0, destination, size, at * 5e6) for at, size in enumerate(SIZES)])
@@ -404,9 +402,7 @@ def test_a_parquet_file_that_is_none_is_refused(tmp_path: Path) -> None:
 FLOWS = sorted((Path(__file__).parents[2] / "scenarios/flows").glob("*.toml"))
 
 
-def test_rows_of_many_flows_are_written_in_groups_as_those_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_flows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {"fixed": "100B"}
     flows = {"ranks": 8, "load": 0.3, "sizes": sizes, "duration": "230us", "rate": "100Gb/s"}
     # A shard keeps rows of flows that are over in a file; two shards keep all rows in memory.

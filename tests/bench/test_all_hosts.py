@@ -98,9 +98,7 @@ print("input ended")
 """
 
 
-def test_monitors_run_on_each_host_before_the_command_and_after_it(
-    by_ssh: Callable[..., ClusterSite], tmp_path: Path
-) -> None:
+def test_monitors_run_around_a_command(by_ssh: Callable[..., ClusterSite], tmp_path: Path) -> None:
     site = by_ssh("127.0.0.1", "127.0.0.2")
     words = (sys.executable, "-c", STAND_BY, "{host} {interface} {server} {odd}")
     directory = tmp_path / "job"
@@ -166,9 +164,7 @@ def test_every_launcher_takes_the_path_of_a_python_with_etherweave() -> None:
 # Looks
 
 
-def test_hosts_behind_ssh_are_looked_at_by_the_sites_python(
-    by_ssh: Callable[..., ClusterSite], tmp_path: Path
-) -> None:
+def test_a_sites_python_looks_at_hosts(by_ssh: Callable[..., ClusterSite], tmp_path: Path) -> None:
     site = by_ssh("127.0.0.1", "127.0.0.2")
     views = looked(tmp_path, site, sys.executable)
     assert [(inspection.host, inspection.interface, inspection.reason) for inspection in views] == [
@@ -370,9 +366,7 @@ def test_steps_of_slurm_stand_by_on_every_node(tmp_path: Path) -> None:
 SAMPLE: dict[str, list[str]] = {"processor": [], "interface": [], "priority": [], "rdma": []}
 
 
-def test_a_run_goes_on_where_recorders_are_missing_dead_or_cut(
-    by_ssh: Callable[..., ClusterSite], tmp_path: Path
-) -> None:
+def test_a_run_goes_on_without_recorder(by_ssh: Callable[..., ClusterSite], tmp_path: Path) -> None:
     """On the first host a recorder writes a sample and half of another, and dies; nobody is at the
     second.
     """
@@ -404,9 +398,7 @@ def hosted(
     return store, carried(store, site, monitor)
 
 
-def test_hosts_without_etherweave_are_gaps_of_the_telemetry(
-    by_ssh: Callable[..., ClusterSite], tmp_path: Path
-) -> None:
+def test_lacking_recorders_are_gaps(by_ssh: Callable[..., ClusterSite], tmp_path: Path) -> None:
     site = by_ssh("127.0.0.1", "127.0.0.2")
     store, launches = hosted(tmp_path, site, recorder("/no/python"))
     reported = findings(launches, epochs(store))

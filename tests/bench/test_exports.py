@@ -76,9 +76,7 @@ def test_the_plugin_imports_nothing_of_etherweave() -> None:
 
 @pytest.mark.needs("reframe", "qperf")
 @pytest.mark.parametrize(("share", "status"), [(1e-3, 0), (1e3, 1)])
-def test_reframe_runs_the_plugin_and_holds_medians_against_references(
-    tmp_path: Path, share: float, status: int
-) -> None:
+def test_reframe_holds_medians_to_references(tmp_path: Path, share: float, status: int) -> None:
     """A bandwidth must reach a thousandth, or a thousandfold, of 1 GB/s."""
     name = "qperf_native_localhost_localhost_bandwidth_test_tcp_bw_1024B"
     reference = tmp_path / "reference.py"

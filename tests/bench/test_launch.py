@@ -223,9 +223,7 @@ print(launcher(this_machine()).launch(job).ending)
 @pytest.mark.parametrize(
     ("number", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGKILL, "")]
 )
-def test_whoever_launches_may_be_interrupted_or_killed(
-    tmp_path: Path, number: signal.Signals, said: str
-) -> None:
+def test_a_launch_may_be_ended_or_killed(tmp_path: Path, number: signal.Signals, said: str) -> None:
     mark = uuid4().hex
     words = python(LAUNCHING, str(tmp_path), mark)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -395,9 +393,7 @@ def test_a_fabric_gives_its_address_and_its_variables(tmp_path: Path) -> None:
     assert launcher(this_machine(), link).launch(job).text == "127.0.0.9 p3p2 b\n"
 
 
-def test_modules_are_loaded_first_and_words_pass_their_shell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_pass_the_shell_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A login shell reads the profile of its home, where sites define `module`.
     (tmp_path / ".bash_profile").write_text('module() { export LOADED="$LOADED[$2]"; }\n')
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -123,9 +123,7 @@ def test_launchers_are_command_lines(words_of: Callable[..., str]) -> None:
         words_of(LaunchOptions(LaunchProgram.SRUN, Path("hosts")), 4)
 
 
-def test_files_in_options_are_relative_to_the_current_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_in_options_are_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job").mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -139,9 +139,7 @@ launcher(site).launch(LaunchJob(command, ("n1",), 1, Path(sys.argv[1]), 60.0))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_nothing_is_left_of_a_launch_that_was_interrupted_or_killed(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_nothing_is_left_of_an_interrupted_launch(tmp_path: Path, number: signal.Signals) -> None:
     words = [sys.executable, "-c", LAUNCHING, str(tmp_path)]
     with subprocess.Popen(words) as process:
         end = time.monotonic() + 20

@@ -98,9 +98,7 @@ def test_a_pair_is_two_ranks() -> None:
         ("Reduce Latency Test", "osu_oshm_reduce", "call_time", "Avg Latency(us)"),
     ],
 )
-def test_openshmem_tests_are_recognised_by_their_titles(
-    title: str, program: str, metric: str, header: str
-) -> None:
+def test_openshmem_is_known_by_titles(title: str, program: str, metric: str, header: str) -> None:
     (parsed,) = parse(f"# OSU OpenSHMEM {title} v7.4\n# Size  {header}\n4  2.50\n8  3.50\n").reports
     scale = 1e-6 if metric == "call_time" else 1
     assert (parsed.program, value(parsed, metric, size=8)) == (program, 3.50 * scale)

@@ -102,9 +102,7 @@ def ring(rounds: int) -> list[tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_waits_for_persistent_requests_that_are_not_started_find_nothing(
-    library: Library, tmp_path: Path
-) -> None:
+def test_waits_for_idle_persistent_requests_find_nothing(library: Library, tmp_path: Path) -> None:
     body = """
         MPI_Request q[2];
         int at, is_done;
@@ -524,9 +522,7 @@ def test_both_functions_for_the_level_of_threads_agree(library: Library, tmp_pat
         """,
     ],
 )
-def test_of_requests_that_failed_in_part_the_others_are_complete(
-    wait: str, library: Library, tmp_path: Path
-) -> None:
+def test_others_of_failed_requests_complete(wait: str, library: Library, tmp_path: Path) -> None:
     files, done = record(tmp_path, TRUNCATED + wait, ONE_THREAD, library)
     (failed,) = json.loads(done.stdout)["not_recorded"]
     assert failed.endswith("that failed")

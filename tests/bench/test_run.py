@@ -57,9 +57,7 @@ def test_json_holds_what_the_store_holds(tmp_path: Path, launcher: FakeLauncher)
     assert [point["median"] for point in facts["points"]] == [10e-6, 20e-6, 30e-6]
 
 
-def test_a_run_that_is_predicted_to_exceed_its_limits_starts_nothing(
-    tmp_path: Path, launcher: FakeLauncher
-) -> None:
+def test_a_run_beyond_its_limits_starts_nothing(tmp_path: Path, launcher: FakeLauncher) -> None:
     out = ("-o", tmp_path / "out", *FEW)
     done = etherweave("run", "osu_latency", *out, "--traffic-limit", "1kB")
     assert (done.exit_code, launcher.jobs, (tmp_path / "out").exists()) == (2, [], False)

@@ -177,9 +177,7 @@ def test_python_is_never_executed(tmp_path: Path) -> None:
         ("a.json", json.dumps(DAINT), "2 partitions; expected --partition with daint:gpu"),
     ],
 )
-def test_what_is_no_reframe_configuration_is_reported(
-    tmp_path: Path, name: str, text: str, reported: str
-) -> None:
+def test_foreign_files_are_reported(tmp_path: Path, name: str, text: str, reported: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SiteError, match=reported):
         converted(tmp_path / name)

@@ -115,9 +115,7 @@ class Clock:
         self.happens(self.now)
 
 
-def test_an_outcome_is_seen_at_once_though_slurm_is_asked_seldom(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_outcome_is_seen_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def says(*words: str) -> str:

@@ -268,9 +268,7 @@ def test_an_exposition_keeps_the_order_that_the_format_demands(host: Path) -> No
     assert len(set(seen)) == len(seen)
 
 
-def test_a_text_file_takes_its_place_at_once_and_is_named_as_the_collector_wants(
-    host: Path, tmp_path: Path
-) -> None:
+def test_a_text_file_takes_its_place_at_once_by_a_fitting_name(host: Path, tmp_path: Path) -> None:
     folder = tmp_path / "textfile"
     folder.mkdir()
     openmetrics.write_textfile(recording(host), folder / "etherweave.prom")

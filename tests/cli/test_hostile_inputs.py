@@ -142,9 +142,7 @@ def test_damaged_benchmarks_are_reported_in_one_sentence(
 
 
 @pytest.mark.parametrize("verb", ["show", "openmetrics"])
-def test_a_damaged_recording_is_reported_in_one_sentence(
-    inputs: dict[str, Path], tmp_path: Path, verb: str
-) -> None:
+def test_damaged_recordings_are_named(inputs: dict[str, Path], tmp_path: Path, verb: str) -> None:
     words = lambda copy: ["bench", "telemetry", verb, copy]  # noqa: E731
     assert offences(inputs["recording"], tmp_path / "copy", words) == []
 

@@ -74,9 +74,7 @@ class Tables:
         return len(self.repairs)
 
 
-def test_what_others_change_during_a_repair_is_repaired_by_the_next_audit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_changes_during_a_repair_wait_for_the_next_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = Tables(monkeypatch, switch(FORWARD))
     planned = (reported(FORWARD),)
     assert tables.audit((), planned) == 1
@@ -333,9 +331,7 @@ def test_of_two_at_once_the_greater_identity_is_first(rival: int, state: Control
         (Beacon(MINE, ControllerState.MASTER, 9), ControllerState.MASTER),
     ],
 )
-def test_of_two_masters_the_greater_generation_stays_then_the_greater_identity(
-    beacon: Beacon, state: ControllerState
-) -> None:
+def test_generation_then_identity_decide_of_masters(beacon: Beacon, state: ControllerState) -> None:
     assert roles.receive_beacon(master(), beacon, 2.0).state is state
 
 

@@ -236,9 +236,7 @@ def test_open_errors_are_said(cable: Cable, name: str, error: type[Exception], r
         inside(cable.host, lambda: DmpInterface(name))
 
 
-def test_a_nic_that_takes_no_address_while_it_is_up_is_set_down_for_it(
-    cable: Cable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_nic_is_set_down_for_its_address(cable: Cable, monkeypatch: pytest.MonkeyPatch) -> None:
     obey = fcntl.ioctl
     tried = []
 

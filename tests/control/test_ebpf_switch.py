@@ -261,9 +261,7 @@ def admitted(port: int) -> FlowRule:
     )
 
 
-def test_a_host_sends_only_as_itself_and_only_to_addresses_that_exist(
-    loaded: KernelProgram, wires: Wires
-) -> None:
+def test_a_host_sends_as_itself_to_known_addresses(loaded: KernelProgram, wires: Wires) -> None:
     known = Field("eth_dst", 0x020000000000, 0xFFFFFFFFFF00)
     rules = (
         admitted(1),

@@ -417,9 +417,7 @@ def test_a_lab_is_removed_when_a_signal_ends_its_making(scope: LabScope, tmp_pat
 
 @pytest.mark.needs("ping")
 @pytest.mark.parametrize("ports", [{"planes": 2}, {"leaves": 2}])
-def test_hosts_with_several_ports_reach_each_other_by_each_of_them(
-    scope: LabScope, ports: dict[str, int]
-) -> None:
+def test_hosts_reach_each_other_by_each_port(scope: LabScope, ports: dict[str, int]) -> None:
     tree = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 1}}
     tree["fat_tree"] |= {} if "planes" in ports else {"hosts_per_leaf": 2}
     lab = lifecycle.up(scope, "ports", {"host_ports": ports, "topology": tree})

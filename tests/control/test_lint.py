@@ -85,9 +85,7 @@ def wide_tree() -> tuple[tuple[str, str], ...]:
 
 
 @pytest.mark.parametrize("case", SONIC, ids=IDS)
-def test_a_few_ports_of_each_kind_stand_for_all_of_a_switch(
-    case: Mistake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_ports_of_a_kind_stand_for_all(case: Mistake, monkeypatch: pytest.MonkeyPatch) -> None:
     written = dict(wide_tree())
     tables = json.loads(written[LEAF])
     case.spoil(tables)

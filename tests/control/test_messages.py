@@ -94,9 +94,7 @@ def test_open_vswitch_reads_a_flow_mod_as_it_reads_the_text_of_the_rule(
 
 @pytest.mark.parametrize("command", FlowCommand)
 @pytest.mark.parametrize("rule", RULES, ids=text.flow)
-def test_os_ken_writes_the_same_octets_after_reading_them(
-    rule: FlowRule, command: FlowCommand, osken: Any
-) -> None:
+def test_os_ken_writes_octets_as_it_reads(rule: FlowRule, command: FlowCommand, osken: Any) -> None:
     octets = messages.flow_mod(rule, command, cookie=Cookie(0x45570001, 0xFFFF0000), xid=77)
     flow_mod = parsed(osken, octets)
     assert (flow_mod.table_id, flow_mod.priority) == (rule.table, rule.priority)

@@ -129,9 +129,7 @@ def actions(switch: SwitchPlan, fields: dict[str, int]) -> tuple[object, ...]:
         ({"priorities": [3, 4]}, r"control\.priorities: a match of any VLAN's priority"),
     ],
 )
-def test_what_openflow_1_0_cannot_express_is_refused_by_its_key(
-    control: dict[str, object], message: str
-) -> None:
+def test_openflow_1_0_refuses_what_it_lacks(control: dict[str, object], message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         planned(SQUARE, **control)
 

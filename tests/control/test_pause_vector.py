@@ -167,9 +167,7 @@ def test_rules_are_modified_and_echoes_answered(tmp_path: Path) -> None:
         (said(HELLO) + said(ERROR, b"\0\5\0\2"), "rejected with error 0005, code 0002"),
     ],
 )
-def test_a_peer_that_violates_openflow_or_rejects_a_rule_is_an_error(
-    tmp_path: Path, words: bytes, expected: str
-) -> None:
+def test_a_violation_or_rejection_is_an_error(tmp_path: Path, words: bytes, expected: str) -> None:
     peer = Peer(tmp_path / "mgmt", words)
     with pytest.raises(RuleWriterError, match=expected), RuleWriter(peer.address) as speaker:
         speaker.settle()

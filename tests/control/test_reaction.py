@@ -88,9 +88,7 @@ def test_a_plane_that_the_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.needs("ebpf")
-def test_the_switch_in_the_kernel_obeys_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_kernel_obeys_without_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     done: list[int] = []
     result = measure(DataPlane.EBPF, 2, done.append)

@@ -216,9 +216,7 @@ def test_a_certified_switch_is_programmed_by_tls(file: Path, start: Any, identit
         assert switch.committed == 1
 
 
-def test_a_switch_without_a_certificate_of_the_authority_is_rejected(
-    file: Path, start: Any, identities: Path
-) -> None:
+def test_an_uncertified_switch_is_rejected(file: Path, start: Any, identities: Path) -> None:
     server = start(str(file), *tls(identities))
     context = client(identities, "stranger")
     # In TLS 1.3 a client learns after its handshake that it is refused.

@@ -424,9 +424,7 @@ def test_a_cable_that_is_not_there_is_the_user_s_mistake(scenario: Path) -> None
 
 @pytest.mark.needs("ovs")
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_who_is_interrupted_stops_the_daemons_and_removes_their_directory(
-    scenario: Path, sign: signal.Signals
-) -> None:
+def test_interruptions_remove_daemons_and_directory(scenario: Path, sign: signal.Signals) -> None:
     words = [*command_line.COMMAND, "control", "verify"]
     size = ["--pairs", "all", "--set", "topology.dragonfly.p=8", "--set", "topology.dragonfly.h=4"]
     with tempfile.TemporaryDirectory(prefix="ew-") as directory:

@@ -132,9 +132,7 @@ def test_a_narrow_screen_shows_all_below_each_other(browser: Browser, address: s
 
 
 @pytest.mark.needs("chromium")
-def test_a_file_is_opened_and_its_busiest_links_are_drawn(
-    browser: Browser, address: str, directory: Path
-) -> None:
+def test_opened_files_draw_busiest_links(browser: Browser, address: str, directory: Path) -> None:
     """`ETHERWEAVE_BLESS=1` keeps what the page shows for the guide."""
     shutil.copy(ROOT / "scenarios/fft_tcp.toml", directory)
     browser.open(address, width=1280)

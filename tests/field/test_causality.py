@@ -30,9 +30,7 @@ def arrival_ns(changes: dict[str, object]) -> float:
 @pytest.mark.parametrize(
     "rates", [(10, 40, 100), (10, 25, 40, 100), (25, 100, 400), (10, 100), (10, 25, 40, 100, 400)]
 )
-def test_over_rising_rates_cutting_through_takes_as_long_as_storing(
-    rates: tuple[int, ...], routing: str
-) -> None:
+def test_over_rising_rates_cut_through_is_as_storing(rates: tuple[int, ...], routing: str) -> None:
     """Every switch needs the whole packet before it may send the first byte."""
     changes = {**row(*rates), "routing": routing}
     assert arrival_ns(changes) == arrival_ns({**changes, **STORED})

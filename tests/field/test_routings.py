@@ -72,9 +72,7 @@ PAUSE_ALONE: dict[str, object] = {"open_loop__tables__conditional__trigger": "pa
 """Rules that pause frames alone deactivate."""
 
 
-def test_rules_by_pause_frames_alone_that_meet_none_are_reported_and_a_small_buffer_makes_them_act(
-    tmp_path: Path,
-) -> None:
+def test_rules_by_absent_pauses_are_reported_and_small_buffers_let_them_act(tmp_path: Path) -> None:
     tables = {"routing": "conditional_tables", **PAUSE_ALONE}
     large = run(DRAGONFLY, tmp_path, **tables)
     small = run(DRAGONFLY, tmp_path, **tables, switch__buffer="1MB")
@@ -161,9 +159,7 @@ def test_a_routing_that_sees_the_path_down_is_no_slower_than_spraying(tmp_path: 
 
 
 @pytest.mark.parametrize(("routing", "paths"), [("spray", 8), ("ecmp", 1)])
-def test_packets_of_a_connection_over_efa_take_every_path_alike(
-    tmp_path: Path, routing: str, paths: int
-) -> None:
+def test_packets_over_efa_take_every_path_alike(tmp_path: Path, routing: str, paths: int) -> None:
     """Counts by path are binomial: four of their deviations bound them. The profile sprays."""
     text = """
     interconnect.profile = "efa-100"

@@ -120,9 +120,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("file", "sentence"), SAID)
-def test_what_is_assumed_or_left_out_is_printed(
-    file: Path | dict[str, str], sentence: str, tmp_path: Path
-) -> None:
+def test_assumptions_are_shown(file: Path | dict[str, str], sentence: str, tmp_path: Path) -> None:
     if isinstance(file, dict):
         for name, text in file.items():
             (tmp_path / name).write_text(text)

@@ -167,9 +167,7 @@ def below(path: Path) -> set[frozenset[str]]:
 
 
 @pytest.mark.parametrize("fabric", PLAIN)
-def test_slurm_has_the_same_hosts_below_its_switches_in_the_export_of_an_import(
-    fabric: str, tmp_path: Path
-) -> None:
+def test_slurm_has_the_same_hosts_below_switches_by_an_import(fabric: str, tmp_path: Path) -> None:
     (path,) = exported(fabric, "slurm", tmp_path)
     scenario = imported(fabric, "slurm", tmp_path)
     (text,) = scenario.fabric.export("slurm", []).values()

@@ -65,9 +65,7 @@ def sent_by_7(first: int, other: int) -> float:
         (pair_1_and_6, "n1 – n6", "only this pair"),
     ],
 )
-def test_a_planted_defect_is_named_and_nothing_else(
-    defect: Defect, who: str, words: str, is_bandwidth: bool
-) -> None:
+def test_only_a_defect_is_named(defect: Defect, who: str, words: str, is_bandwidth: bool) -> None:
     (suspect,) = suspects(matrix(defect, is_bandwidth=is_bandwidth))
     assert suspect.who == who
     assert suspect.words.startswith(words)

@@ -178,9 +178,7 @@ def test_a_window_that_is_asked_for_is_drawn() -> None:
         (WindowRequest(10e6, 99e6), (10, 12)),
     ],
 )
-def test_a_window_reaches_to_the_ends_of_the_time(
-    request_: WindowRequest, expected: tuple[float, float]
-) -> None:
+def test_a_window_reaches_the_ends(request_: WindowRequest, expected: tuple[float, float]) -> None:
     _, axes = drawn(made(12, 1), request_)
     assert axes.get_xlim() == pytest.approx(expected)
 

@@ -336,9 +336,7 @@ def test_every_question_of_the_verdict_has_checks() -> None:
 
 
 @pytest.mark.usefixtures("quick_figures")
-def test_the_page_has_every_section_and_is_drawn_again_from_the_directory(
-    small: StudyResult, tmp_path: Path
-) -> None:
+def test_the_page_is_drawn_again_with_every_section(small: StudyResult, tmp_path: Path) -> None:
     page = write_study(small)
     text = page.read_text(encoding="utf-8")
     assert text.index("Does it work") < text.index("checks fail"), "what an architect asks is first"

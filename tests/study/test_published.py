@@ -131,9 +131,7 @@ def test_the_shipped_constants_are_those_that_are_fitted() -> None:
         assert amount(stated) == pytest.approx(amount(fitted), rel=0.05), (key, check)
 
 
-def test_a_constant_is_fitted_to_the_nearest_step_and_holds_for_its_scenario_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_constants_are_nearest_steps_of_their_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
     held: dict[str, tuple[str, ...]] = {}
 
     def measure(study: Any, constant: Any, fitted: dict[str, object], value: int) -> float:

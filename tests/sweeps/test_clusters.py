@@ -113,9 +113,7 @@ def test_an_array_of_slurm_gives_the_bytes_of_a_local_sweep_though_tasks_are_kil
 
 @pytest.mark.needs("slurm")
 @pytest.mark.slow
-def test_answers_of_an_array_whose_sweep_was_killed_are_found_by_the_next(
-    slurm: Path, dataset: Path, tmp_path: Path
-) -> None:
+def test_killed_arrays_answer_the_next_sweep(slurm: Path, dataset: Path, tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     words = ("-o", out, "--executor", "slurm=--mem=200", "--workers", "2")
     with start(path, *words) as process:

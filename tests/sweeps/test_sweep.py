@@ -265,9 +265,7 @@ def test_a_directory_without_a_sweep_is_refused(verb: str, tmp_path: Path) -> No
     assert (done.returncode, "expected" in done.stderr) == (2, True)
 
 
-def test_tables_of_runs_are_kept_on_request_and_added_to_a_sweep_without_them(
-    dataset: Path, tmp_path: Path
-) -> None:
+def test_tables_of_runs_are_kept_on_request_also_later(dataset: Path, tmp_path: Path) -> None:
     what, home, on = load_sweep(write(tmp_path)), tmp_path / "out", executor("local", 2)
     shutil.copytree(dataset, home)
     assert sweep(what, home, on, tables=True).carried_out == RUNS

@@ -172,9 +172,7 @@ def test_a_file_states_quantiles_and_a_correlation_of_each_pair(tmp_path: Path) 
         ("matrix = ", "coefficient = 1\nmatrix = ", "coefficient: beside a matrix"),
     ],
 )
-def test_impossible_quantiles_and_matrices_are_refused(
-    tmp_path: Path, before: str, after: str, words: str
-) -> None:
+def test_impossible_tables_are_refused(tmp_path: Path, before: str, after: str, words: str) -> None:
     path = tmp_path / "posterior.toml"
     path.write_text(QUANTILES.replace(before, after, 1))
     with pytest.raises(UncertaintyError, match=re.escape(words)):

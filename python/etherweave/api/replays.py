@@ -253,16 +253,12 @@ def trace_kind(source: Path) -> str | None:
 
 
 def _trace(
-    source: Path,
-    kind: str,
-    own: Mapping[str, Any] | None,
-    compute_scale: float | None,
-    library: str | None,
+    source: Path, kind: str, own: Mapping[str, Any] | None, scale: float | None, library: str | None
 ) -> dict[str, object]:
     """Return the keys of a workload for a trace: those of the scenario's job, with another file."""
-    options = {"compute_scale": compute_scale, "library": library}
+    options = {"compute_scale": scale, "library": library}
     chosen = {key: value for key, value in options.items() if value is not None}
-    if kind == "goal" and (_or_one(compute_scale) != 1.0 or library):
+    if kind == "goal" and (_or_one(scale) != 1.0 or library):
         reason = "a GOAL trace with another factor of computation, or another library"
         raise _rejected(source, reason, "a recording, or traces of Chakra")
     written = _workload(own).get(kind, {})

@@ -238,8 +238,5 @@ def band(
     return Band(min(values), max(values), len(values), ratio, tuple(sources))
 
 
-def _has_rate(reference: Reference, rate: float) -> bool:
-    return (
-        reference.link_bits_per_s is not None
-        and abs(reference.link_bits_per_s / 8 / rate - 1) < 0.01
-    )
+def _has_rate(row: Reference, rate: float) -> bool:
+    return row.link_bits_per_s is not None and abs(row.link_bits_per_s / 8 / rate - 1) < 0.01

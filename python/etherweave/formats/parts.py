@@ -35,9 +35,7 @@ def leave_out_ends(network: Network) -> None:
     _leave_out(network, cut_off, "host", "has no other cable", "have no other cable")
 
 
-def _leave_out(
-    network: Network, names: Sequence[str], noun: str, reason: str, reasons: str
-) -> None:
+def _leave_out(network: Network, names: Sequence[str], noun: str, why: str, reasons: str) -> None:
     if not names:
         return
     gone = set(names)
@@ -45,7 +43,7 @@ def _leave_out(
     network.links = [link for link in network.links if gone.isdisjoint(link.ends)]
     for name in names:
         del network.nodes[name]
-    verb = f"{reason} and is left out" if len(names) == 1 else f"{reasons} and are left out"
+    verb = f"{why} and is left out" if len(names) == 1 else f"{reasons} and are left out"
     cables = f", with {counted(len(links), 'cable')}" if links else ""
     network.notes.append(f"{counted(len(names), noun)} {verb}{cables}: {listed_names(names)}")
 

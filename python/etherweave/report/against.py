@@ -66,26 +66,22 @@ def published(
     return _nearest(fabric, own)
 
 
-def _is_of(quantity: Quantity, reference: Reference) -> bool:
+def _is_of(quantity: Quantity, row: Reference) -> bool:
     if quantity.program == "nccl_tests":
-        is_same = reference.program == quantity.test and _EACH in reference.conditions
+        is_same = row.program == quantity.test and _EACH in row.conditions
         is_same = is_same and (quantity.size_bytes or 0) >= _LARGE
     else:
-        ranks = _RANKS.search(reference.conditions)
-        is_same = (reference.program, reference.test, reference.table) == (
-            quantity.program,
-            quantity.test,
-            "",
-        )
-        is_same = is_same and reference.size_bytes == quantity.size_bytes
+        ranks = _RANKS.search(row.conditions)
+        is_same = (row.program, row.test, row.table) == (quantity.program, quantity.test, "")
+        is_same = is_same and row.size_bytes == quantity.size_bytes
         is_same = is_same and (ranks is None or int(ranks[1]) == quantity.ranks)
     return (
         is_same
-        and reference.may_accept
-        and reference.crosses_a_network
-        and reference.value > 0
-        and reference.statistic in _CENTRES
-        and (reference.metric, reference.unit) == (quantity.metric.name, quantity.metric.unit)
+        and row.may_accept
+        and row.crosses_a_network
+        and row.value > 0
+        and row.statistic in _CENTRES
+        and (row.metric, row.unit) == (quantity.metric.name, quantity.metric.unit)
     )
 
 

@@ -211,28 +211,26 @@ def _names(axis: Axis, places: npt.NDArray[np.float64]) -> list[str]:
     return [_plain_text(named(place, None)) for place in places]
 
 
-def _shape(line_collection: LineCollection | PolyCollection) -> Iterator[Values]:
+def _shape(collection: LineCollection | PolyCollection) -> Iterator[Values]:
     """Join all lines of a collection, or outlines of its areas, into one with gaps."""
     parts = [
         np.vstack([np.asarray(path.vertices, float), [[np.nan, np.nan]]])
-        for path in line_collection.get_paths()
+        for path in collection.get_paths()
     ]
     if not parts:
         return
     points = np.vstack(parts)
-    is_area = isinstance(line_collection, PolyCollection)
-    colours = line_collection.get_facecolor() if is_area else line_collection.get_colors()  # type: ignore[union-attr]
+    is_area = isinstance(collection, PolyCollection)
+    colours = collection.get_facecolor() if is_area else collection.get_colors()  # type: ignore[union-attr]
     colour: Any = colours[0] if len(colours) else "#888888"
     yield {
         "kind": "line",
         "mode": "lines",
-        "name": _name(line_collection.get_label()),
+        "name": _name(collection.get_label()),
         "colour": _hex(colour),
         "area": is_area,
         "opacity": round(to_rgba(colour)[3], 3),
-        "width": 0
-        if is_area
-        else round(PIXELS * float(np.max(line_collection.get_linewidth())), 3),
+        "width": 0 if is_area else round(PIXELS * float(np.max(collection.get_linewidth())), 3),
         "x": _plain(points[:, 0]),
         "y": _plain(points[:, 1]),
     }

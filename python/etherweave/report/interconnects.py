@@ -224,10 +224,9 @@ def product_titles() -> tuple[str, ...]:
     return tuple(key.replace("_", " ").replace("rdma", "RDMA") for key in PRODUCT)
 
 
-def _sources(interconnect: Interconnect) -> Callable[[Sequence[Interconnect]], Section]:
+def _sources(profile: Interconnect) -> Callable[[Sequence[Interconnect]], Section]:
     rows = [
-        (each["key"], str(each["value"]), each["basis"], each["source"])
-        for each in interconnect.sources
+        (each["key"], str(each["value"]), each["basis"], each["source"]) for each in profile.sources
     ]
     table = Table(("key", "value", "basis", "source"), rows, is_folded=True)
-    return lambda _: Section(interconnect.name, interconnect.name, tables=[table])
+    return lambda _: Section(profile.name, profile.name, tables=[table])

@@ -275,15 +275,12 @@ def run_samples(
 
 
 def _within_memory(
-    scenario: SampledScenario,
-    where: Executor,
-    memory_limit: str | None,
-    on_notice: Callable[[str], None],
+    scenario: SampledScenario, where: Executor, limit: str | None, on_notice: Callable[[str], None]
 ) -> Executor:
     """Take as many processes as fit this machine's memory; raises `UncertaintyError` for none."""
     if where.name != "local":
         return where
-    room = size_of(memory_limit) if memory_limit else available_bytes()
+    room = size_of(limit) if limit else available_bytes()
     first = next(scenario.points())
     need = resident_bytes() + estimates(scenario, [Run(first, "")])[0].memory_bytes
     fitting = int(room // need)

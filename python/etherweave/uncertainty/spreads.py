@@ -144,19 +144,15 @@ def _of_measurements(known: Iterable[Reference]) -> list[Spread]:
     return [row for kind, rows in rows_of.items() for row in (*rows, _pooled(kind, rows))]
 
 
-def _kind(reference: Reference) -> str | None:
+def _kind(row: Reference) -> str | None:
     """Return the kind of a figure that OSU's point-to-point benchmarks have measured."""
-    is_measured = (
-        reference.bound in ("eq", "approx")
-        and reference.provenance != SECOND_HAND
-        and reference.value
-    )
-    size = reference.size_bytes
-    if not is_measured or size is None or _PROGRAMS.get(reference.program) != reference.metric:
+    is_measured = row.bound in ("eq", "approx") and row.provenance != SECOND_HAND and row.value
+    size = row.size_bytes
+    if not is_measured or size is None or _PROGRAMS.get(row.program) != row.metric:
         return None
     if size <= SMALL_MAX:
-        return LATENCY if reference.metric == "latency" else RATE
-    return BANDWIDTH if reference.metric == "bandwidth" and size >= LARGE_MIN else None
+        return LATENCY if row.metric == "latency" else RATE
+    return BANDWIDTH if row.metric == "bandwidth" and size >= LARGE_MIN else None
 
 
 def _deviation(values: Sequence[float]) -> float:

@@ -353,34 +353,32 @@ def _choice(draws: KeyDraws) -> CalibratedChoice:
 
 
 def _compared(
-    measured_workload: MeasuredWorkload, settings: Mapping[str, object], predictions: Array
+    workload: MeasuredWorkload, settings: Mapping[str, object], predictions: Array
 ) -> ComparedWorkload:
     try:
-        result = etherweave.run(measured_workload.scenario, settings)
-        predicted = simulated(result, measured_workload.centre)
+        result = etherweave.run(workload.scenario, settings)
+        predicted = simulated(result, workload.centre)
     except ValueError as error:
-        raise CalibrationError(f"{measured_workload.name}: {error}") from None
+        raise CalibrationError(f"{workload.name}: {error}") from None
     turns = table(result, "iterations")
     middle = predicted if turns.is_empty() else median_s(turns)
-    interval = median_interval(measured_workload.launches)
+    interval = median_interval(workload.launches)
     ends = np.quantile(predictions, ENDS)
     test, size, window = _workload(loads(result.resolved))
     return ComparedWorkload(
-        name=measured_workload.name,
-        is_held_out=not measured_workload.is_micro_benchmark,
-        launches=len(measured_workload.launches),
-        measured_s=median(measured_workload.launches),
-        measured_low_s=interval.low if interval else min(measured_workload.launches),
-        measured_high_s=interval.high if interval else max(measured_workload.launches),
+        name=workload.name,
+        is_held_out=not workload.is_micro_benchmark,
+        launches=len(workload.launches),
+        measured_s=median(workload.launches),
+        measured_low_s=interval.low if interval else min(workload.launches),
+        measured_high_s=interval.high if interval else max(workload.launches),
         predicted_s=predicted,
         predicted_low_s=float(ends[0]),
         predicted_high_s=float(ends[1]),
-        measured_median_s=median(measured_workload.medians),
-        predicted_median_s=middle
-        if measured_workload.medians != measured_workload.launches
-        else predicted,
-        launches_s=measured_workload.launches,
-        predicted_iterations_s=() if measured_workload.is_micro_benchmark else _quantiles(turns),
+        measured_median_s=median(workload.medians),
+        predicted_median_s=middle if workload.medians != workload.launches else predicted,
+        launches_s=workload.launches,
+        predicted_iterations_s=() if workload.is_micro_benchmark else _quantiles(turns),
         test=test,
         size_bytes=size,
         window=window,

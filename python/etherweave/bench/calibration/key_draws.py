@@ -66,34 +66,23 @@ def key_draws(prior: Prior, shares: Array) -> list[KeyDraws]:
 
 
 def _of_key(
-    unknown_key: UnknownKey,
+    key: UnknownKey,
     prior: Prior,
     before: Sequence[Mapping[str, object]],
     after: Sequence[Mapping[str, object]],
 ) -> KeyDraws:
-    values, posterior = ([row[unknown_key.key] for row in rows] for rows in (before, after))
+    values, posterior = ([row[key.key] for row in rows] for rows in (before, after))
     texts = [str(value) for value in values], [str(value) for value in posterior]
     try:
         read = [quantity(value) for value in values]
     except ValueError:
         read = []
     if len(set(texts[0])) < VALUES_MIN or not read:
-        return KeyDraws(
-            unknown_key.key, unknown_key.unknown, unknown_key.about, "", None, *texts, None, None
-        )
+        return KeyDraws(key.key, key.unknown, key.about, "", None, *texts, None, None)
     numbers = np.array([number for number, _ in read])
-    stated = quantity(prior.before[unknown_key.key])[0] if unknown_key.key in prior.before else None
+    stated = quantity(prior.before[key.key])[0] if key.key in prior.before else None
     own = np.array([quantity(value)[0] for value in posterior])
-    return KeyDraws(
-        unknown_key.key,
-        unknown_key.unknown,
-        unknown_key.about,
-        read[0][1],
-        stated,
-        *texts,
-        numbers,
-        own,
-    )
+    return KeyDraws(key.key, key.unknown, key.about, read[0][1], stated, *texts, numbers, own)
 
 
 def unknowns_file(keys: Sequence[KeyDraws]) -> dict[str, Any]:

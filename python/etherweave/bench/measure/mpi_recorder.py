@@ -55,11 +55,9 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 """Lets mpirun of Open MPI start programs of root, as launchers of campaigns do."""
 
 
-def _ended(command: Sequence[str], variables: Mapping[str, str]) -> int:
+def _ended(words: Sequence[str], variables: Mapping[str, str]) -> int:
     allowed = AS_ROOT if os.geteuid() == 0 else {}
-    return subprocess.run(
-        command, env={**allowed, **os.environ, **variables}, check=False
-    ).returncode
+    return subprocess.run(words, env={**allowed, **os.environ, **variables}, check=False).returncode
 
 
 @dataclass(frozen=True)

@@ -68,13 +68,11 @@ def compare(
     )
 
 
-def _interval(
-    differences: Sequence[float], first: int, second: int, confidence: float
-) -> Interval | None:
+def _interval(rows: Sequence[float], first: int, second: int, confidence: float) -> Interval | None:
     rank = critical_rank(first, second, confidence)
     if rank == 0:
         return None
-    low, high = differences[rank - 1], differences[-rank]
+    low, high = rows[rank - 1], rows[-rank]
     return Interval(low, high, coverage(first, second, rank))
 
 

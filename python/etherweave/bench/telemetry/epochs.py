@@ -87,16 +87,12 @@ def keep(store: Store, name: str, job: LaunchJob) -> None:
         write_json(own / EPOCH, asdict(epoch))
 
 
-def _kept(home: Path, run: str, monitor_output: MonitorOutput) -> Epoch:
-    times = monitor_output.times
+def _kept(home: Path, run: str, output: MonitorOutput) -> Epoch:
+    times = output.times
     try:
-        samples = stream(monitor_output.text)
+        samples = stream(output.text)
     except StreamError as error:
-        failure = (
-            monitor_output.reason
-            if monitor_output.errors.strip() or not monitor_output.text
-            else str(error)
-        )
+        failure = output.reason if output.errors.strip() or not output.text else str(error)
         return Epoch(run, times.host, times.interface, failure)
     recording = replace(samples.recording, run=run, host=times.host)
     save(recording, home)

@@ -79,16 +79,10 @@ def _report(report: BenchmarkReport) -> dict[str, Any]:
     return own | {"facts": dict(report.facts)}
 
 
-def _measurement(measurement: Measurement) -> dict[str, Any]:
-    metric = {
-        "metric": measurement.metric.name,
-        "unit": measurement.metric.unit,
-        "better": measurement.metric.better,
-    }
-    own = {
-        name: cell for name, cell in asdict(measurement).items() if name not in ("metric", "labels")
-    }
-    return metric | own | {"labels": dict(measurement.labels)}
+def _measurement(row: Measurement) -> dict[str, Any]:
+    metric = {"metric": row.metric.name, "unit": row.metric.unit, "better": row.metric.better}
+    own = {name: cell for name, cell in asdict(row).items() if name not in ("metric", "labels")}
+    return metric | own | {"labels": dict(row.labels)}
 
 
 def _print(document: Document) -> None:

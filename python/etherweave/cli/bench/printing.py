@@ -45,14 +45,13 @@ def _row(point_summary: PointSummary) -> tuple[str, ...]:
     return words, size_text(point.size_bytes), *values, state, *_published(point_summary)
 
 
-def _published(point_summary: PointSummary) -> tuple[str, str]:
-    if point_summary.band is None:
+def _published(summary: PointSummary) -> tuple[str, str]:
+    if summary.band is None:
         return "", ""
     low, high = (
-        amount(value, point_summary.point.unit)
-        for value in (point_summary.band.low, point_summary.band.high)
+        amount(value, summary.point.unit) for value in (summary.band.low, summary.band.high)
     )
-    return low if low == high else f"{low} … {high}", f"{point_summary.band.ratio:.3g}"
+    return low if low == high else f"{low} … {high}", f"{summary.band.ratio:.3g}"
 
 
 def _amount(value: float | None, unit: str) -> str:

@@ -198,14 +198,11 @@ def _members(switch: SwitchPlan, number: int) -> tuple[int, ...]:
 
 
 def _rule_entries(
-    switch: SwitchPlan,
-    mapped: Sequence[_MappedRule],
-    first: int,
-    groups: dict[tuple[int, ...], int],
+    node: SwitchPlan, mapped: Sequence[_MappedRule], first: int, groups: dict[tuple[int, ...], int]
 ) -> tuple[list[int], list[MapEntry]]:
     """Write rules under their masks, numbered from ``first``; number sets of ports."""
     masks, places = arrange(rule.condition.packets for rule in mapped)
-    port_of = {bit: port for port, bit in switch.pause_bits.items()}
+    port_of = {bit: port for port, bit in node.pause_bits.items()}
     written = []
     for rule, place in zip(mapped, places, strict=True):
         kind, ports, priority = rule.action

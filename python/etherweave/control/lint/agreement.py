@@ -216,9 +216,7 @@ def deadlock(site: Configurations) -> Iterator[LintFault]:
             yield from _distinct(fabric, switch, port)
 
 
-def _distinct(
-    fabric: Policy, switch: ConfiguredSwitch, port: ConfiguredPort
-) -> Iterator[LintFault]:
+def _distinct(fabric: Policy, node: ConfiguredSwitch, port: ConfiguredPort) -> Iterator[LintFault]:
     needed = fabric.routing_priorities
     counted = frozenset(fabric.raised) or port.lossless
     for what, places in (
@@ -230,4 +228,4 @@ def _distinct(
             own = priorities(counted & port.lossless)
             text = f"lossless priorities {own} have {apart} {what} of their own"
             expected = f"{needed}, which {fabric.routing} needs"
-            yield LintFault(switch.file, port.name, text, expected)
+            yield LintFault(node.file, port.name, text, expected)

@@ -204,14 +204,10 @@ def _text(value: float | None, form: str, scale: float = 1.0) -> str:
     return "" if value is None else form.format(value * scale)
 
 
-def _busy(host_recording: HostRecording) -> str:
-    busy = host_recording.total(PROCESSOR, "user_s", "system_s", "softirq_s", "irq_s")
-    seconds = host_recording.epoch.duration_s if host_recording.epoch else None
-    return (
-        f"{busy / seconds:.2f} of {host_recording.processors}"
-        if busy is not None and seconds
-        else ""
-    )
+def _busy(recording: HostRecording) -> str:
+    busy = recording.total(PROCESSOR, "user_s", "system_s", "softirq_s", "irq_s")
+    seconds = recording.epoch.duration_s if recording.epoch else None
+    return f"{busy / seconds:.2f} of {recording.processors}" if busy is not None and seconds else ""
 
 
 def _share(value: float | None) -> str:

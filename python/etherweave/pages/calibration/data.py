@@ -79,30 +79,19 @@ def _are_times(values: list[float]) -> bool:
     return all(0 < value < _MAX for value in values)
 
 
-def _values(calibrated_constant: CalibratedConstant) -> list[float]:
+def _values(row: CalibratedConstant) -> list[float]:
     """List a constant and its intervals; it may have been zero before."""
-    return [
-        calibrated_constant.value,
-        calibrated_constant.low,
-        calibrated_constant.high,
-        calibrated_constant.prior_low,
-        calibrated_constant.prior_high,
-        calibrated_constant.before or 1,
-    ]
+    return [row.value, row.low, row.high, row.prior_low, row.prior_high, row.before or 1]
 
 
-def _times(compared_workload: ComparedWorkload) -> list[float]:
+def _times(workload: ComparedWorkload) -> list[float]:
     """List all times of a workload [s]."""
     return [
-        *(
-            getattr(compared_workload, part.name)
-            for part in fields(ComparedWorkload)
-            if part.type is float
-        ),
-        *compared_workload.launches_s,
-        *compared_workload.predicted_iterations_s,
-        compared_workload.size_bytes or 1,
-        compared_workload.window,
+        *(getattr(workload, part.name) for part in fields(ComparedWorkload) if part.type is float),
+        *workload.launches_s,
+        *workload.predicted_iterations_s,
+        workload.size_bytes or 1,
+        workload.window,
     ]
 
 

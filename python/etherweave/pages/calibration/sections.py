@@ -137,13 +137,11 @@ def iterations(calibrated: Calibrated) -> Section | None:
     )
 
 
-def _draw_iterations(axes: Axes, workload: ComparedWorkload, launches: list[pl.Series]) -> None:
-    for own in launches[:LAUNCHES_MAX]:
+def _draw_iterations(axes: Axes, workload: ComparedWorkload, runs: list[pl.Series]) -> None:
+    for own in runs[:LAUNCHES_MAX]:
         _draw_shares(axes, own, linewidth=0.7, alpha=0.5)
-    if launches:
-        _draw_shares(
-            axes, pl.concat(launches), linewidth=1.8, label=f"measured, {len(launches)} launches"
-        )
+    if runs:
+        _draw_shares(axes, pl.concat(runs), linewidth=1.8, label=f"measured, {len(runs)} launches")
     if len(workload.predicted_iterations_s) == len(SHARES):
         times = np.array(workload.predicted_iterations_s) * 1e6
         axes.plot(times, SHARES, color=SERIES[1], linestyle=DASHES[0], label="predicted")
@@ -218,21 +216,18 @@ def _once(axes: Axes, name: str) -> str:
     return f"_{name}" if name in axes.get_legend_handles_labels()[1] else name
 
 
-def _constant_cells(calibrated_constant: CalibratedConstant) -> tuple[str, ...]:
-    unit = calibrated_constant.unit or Unit.COUNT
-    before = "–" if calibrated_constant.before is None else amount(calibrated_constant.before, unit)
-    ends = [
-        (calibrated_constant.prior_low, calibrated_constant.prior_high),
-        (calibrated_constant.low, calibrated_constant.high),
-    ]
+def _constant_cells(constant: CalibratedConstant) -> tuple[str, ...]:
+    unit = constant.unit or Unit.COUNT
+    before = "–" if constant.before is None else amount(constant.before, unit)
+    ends = [(constant.prior_low, constant.prior_high), (constant.low, constant.high)]
     ranges = [f"{amount(low, unit)} to {amount(high, unit)}" for low, high in ends]
     return (
-        calibrated_constant.key,
-        calibrated_constant.meaning,
+        constant.key,
+        constant.meaning,
         before,
         *ranges,
-        f"{calibrated_constant.width:.0%}",
-        ", ".join(calibrated_constant.together_with),
+        f"{constant.width:.0%}",
+        ", ".join(constant.together_with),
     )
 
 

@@ -171,9 +171,7 @@ def _draw_guide(axes: Axes, guide: Guide) -> None:
         axes.text(0.01, guide.at, label, transform=axes.get_yaxis_transform(), **words)
 
 
-def _draw_line(
-    axes: Axes, chart: LineChart, line: ChartLine, number: int, study: StudyResult
-) -> None:
+def _draw_line(axes: Axes, chart: LineChart, line: ChartLine, at: int, study: StudyResult) -> None:
     y = line.y or chart.y
     rows = _rows(chart, line, study)
     try:
@@ -181,7 +179,7 @@ def _draw_line(
         across, up = rows[chart.x] * chart.x_scale, rows[y] * chart.y_scale
     except pl.exceptions.ColumnNotFoundError as error:
         raise MissingResultError(f"{line.experiment}: {error}") from None
-    place = (line.series or number + 1) - 1
+    place = (line.series or at + 1) - 1
     colour, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
     look: dict[str, Any] = {"color": colour, "ms": 5, "label": literal(line.label) or "_"}
     if line.is_open:
