@@ -24,8 +24,7 @@ ranges = { derived = 1.0, fitted = 1.0, estimate = 1.0, example = 1.0 }
 
 
 def asked(home: Path, *parts: str, prices: str = PRICES) -> Answer:
-    question = load_question(write(home, *parts, prices=prices))
-    return answer(prepare(question), home / "out", ONE)
+    return answer(prepare(load_question(write(home, *parts, prices=prices))), home / "out", ONE)
 
 
 def test_a_bill_is_the_sum_of_parts_nodes_and_the_electricity_of_all_years(tmp_path: Path) -> None:
@@ -217,8 +216,7 @@ def test_samples_are_simulated_by_packets_whatever_the_fidelity_of_fabrics(tmp_p
 
 
 def test_an_answer_says_which_of_its_figures_are_of_flow_level_mode(tmp_path: Path) -> None:
-    in_flow = JOB + 'fidelity = "flow"\n'
-    write(tmp_path, SETTINGS, SLOW, FAST, in_flow)
+    write(tmp_path, SETTINGS, SLOW, FAST, (JOB + 'fidelity = "flow"\n'))
     done = run_here(
         "advise", tmp_path / "question.toml", "-o", tmp_path / "out", "--html", tmp_path
     )
@@ -379,14 +377,12 @@ def test_a_dry_run_says_how_many_runs_there_are_and_carries_out_none(tmp_path: P
 def test_a_cluster_of_dask_gives_the_same_answer(tmp_path: Path) -> None:
     local = asked(tmp_path)
     question = load_question(tmp_path / "question.toml")
-    there = answer(prepare(question), tmp_path / "dask", executor("dask", 2))
-    assert there == local
+    assert answer(prepare(question), tmp_path / "dask", executor("dask", 2)) == local
 
 
 def test_a_plain_run_imports_no_library_of_sensitivity(tmp_path: Path) -> None:
     case = tmp_path / "pair.toml"
     case.write_text("topology.single_switch.hosts = 2\ntransport.roce = {}\n" + JOB)
     code = f"import etherweave, sys; etherweave.run({str(case)!r}); print('SALib' in sys.modules)"
-    words = [sys.executable, "-c", code]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -13,8 +13,7 @@ def test_throughput_is_the_inverse_of_the_weighted_times_over_those_of_the_basel
     # Half of the time doubles, a quarter halves, a quarter sends nothing: 1 + 1/8 + 1/4.
     times = {"a": [20.0, 10.0], "b": [5.0, 10.0]}
     weights = {"a": 0.5, "b": 0.25, "c": 0.25}
-    result = throughput(times, {"a": 10.0, "b": 10.0}, weights)
-    assert result == pytest.approx([1 / 1.375, 1.0])
+    assert throughput(times, {"a": 10.0, "b": 10.0}, weights) == pytest.approx([1 / 1.375, 1.0])
 
 
 def test_fabrics_are_ranked_by_the_median_of_their_shares_in_each_sample() -> None:

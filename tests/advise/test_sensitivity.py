@@ -20,10 +20,8 @@ def test_each_row_moves_one_unknown_or_begins_a_trajectory() -> None:
     result = rows()
     assert [draw.sample for draw in result] == list(range(FIRST, FIRST + 4 * (len(NAMES) + 2)))
     assert {draw.seed for draw in result} <= set(range(1, 1 + LEVELS))
-    begins = range(0, len(result), len(NAMES) + 2)
-    for begin in begins:
-        own = result[begin : begin + len(NAMES) + 2]
-        for first, other in pairwise(own):
+    for begin in range(0, len(result), len(NAMES) + 2):
+        for first, other in pairwise(result[begin : begin + len(NAMES) + 2]):
             moved = [name for name in NAMES if first.shares[name] != other.shares[name]]
             assert len(moved) + (first.seed != other.seed) == 1
 

@@ -40,8 +40,7 @@ class Addition:
             (root / name).read_text(encoding="utf-8") for name in (self.new, self.changed)
         )
         pieces = listed.split("\n\n") if self.is_block else listed.splitlines()
-        copied = [self.renamed(piece) for piece in pieces]
-        both = zip(pieces, copied, strict=True)
+        both = zip(pieces, [self.renamed(piece) for piece in pieces], strict=True)
         lines = [part for old, copy in both for part in ((old,) if old == copy else (old, copy))]
         text = ("\n\n" if self.is_block else "\n").join(lines).rstrip("\n") + "\n"
         return {self.renamed(self.new): self.renamed(new), self.changed: text}

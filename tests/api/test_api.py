@@ -24,8 +24,7 @@ ENDLESS: dict[str, object] = {
 def test_a_mapping_runs_like_a_file() -> None:
     result = etherweave.run(SCENARIO, {"seed": 3})
     assert result.summary["seed"] == 3
-    times = result.to_polars("iterations")
-    assert times["iteration"].to_list() == list(range(10))
+    assert result.to_polars("iterations")["iteration"].to_list() == list(range(10))
 
 
 def test_the_same_scenario_gives_the_same_tables_on_any_threads() -> None:
@@ -63,8 +62,7 @@ def test_ctrl_c_ends_a_run_and_carries_what_there_is() -> None:
     assert raised.value.result.summary["finished"] == "interrupted"
     assert raised.value.result.summary["packet_hops"] > 0
     # Workers of a pool send exceptions to their parent.
-    travelled = pickle.loads(pickle.dumps(raised.value))
-    assert travelled.result.tables == raised.value.result.tables
+    assert pickle.loads(pickle.dumps(raised.value)).result.tables == raised.value.result.tables
 
 
 def test_an_error_of_the_progress_callback_is_raised() -> None:

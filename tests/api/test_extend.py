@@ -264,8 +264,7 @@ def flows(**keys: object) -> dict[str, Any]:
 def test_flows_of_a_class_are_those_of_a_list_and_stand_in_the_result() -> None:
     result = etherweave.run(flows(load=0.3), extend={"arrivals": OfList})
     assert bytes_of(result) == bytes_of(etherweave.run(LIST))
-    repeated = etherweave.run(tomllib.loads(result.resolved))
-    assert bytes_of(repeated) == bytes_of(result)
+    assert bytes_of(etherweave.run(tomllib.loads(result.resolved))) == bytes_of(result)
     assert result.summary["warnings"] == []
 
 
@@ -334,8 +333,7 @@ def test_load_balancing_of_a_class_gives_the_tables_of_the_scheme_to_the_byte() 
     assert bytes_of(prototype) == bytes_of(member)
     (note,) = (line for line in prototype.summary["warnings"] if "Oblivious" in line)
     assert note.startswith("transport.uet.load_balancer: load balancing by Oblivious, a class")
-    recycled = etherweave.run(file, extend={"load_balancing": Mixed})
-    assert bytes_of(recycled) != bytes_of(member)
+    assert bytes_of(etherweave.run(file, extend={"load_balancing": Mixed})) != bytes_of(member)
 
 
 class Outside(LoadBalancing):

@@ -120,8 +120,7 @@ def test_a_flow_alone_takes_the_ideal_time(name: str, transport: str, fidelity: 
     flows = listed([(0, destination, size, at * 5e6) for at, size in enumerate(SIZES)])
     keys: dict[str, Any] = {"transport": {transport: {}}, "run": {"fidelity": fidelity}}
     result = etherweave.run({**scenario(flows, **keys), "topology": {name: parameters}})
-    rows = result.to_polars("flow_times").select("bytes", "slowdown")
-    for size, slowdown in rows.rows():
+    for size, slowdown in result.to_polars("flow_times").select("bytes", "slowdown").rows():
         assert slowdown == pytest.approx(1, abs=1e-6) or (transport, size) == ("tcp", SIZES[-1])
         assert slowdown >= 1 - 1e-9
 
@@ -161,8 +160,7 @@ def test_flows_go_where_a_matrix_in_a_file_says(tmp_path: Path) -> None:
         'ranks = 3, sizes = { fixed = "10kB" }, duration = "1ms", pairs = { '
         'matrix = { file = "matrix.csv" } } }\n'
     )
-    result = etherweave.run(file)
-    ends = pairs_of(result)
+    ends = pairs_of(etherweave.run(file))
     assert set(ends) == {(0, 1), (0, 2), (1, 2), (2, 0)}
     own = ends.count((0, 1)) + ends.count((0, 2))
     assert ends.count((0, 1)) / own == pytest.approx(0.75, abs=4 * math.sqrt(0.1875 / own))
@@ -423,8 +421,7 @@ def test_many_flows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("file", FLOWS, ids=lambda file: file.stem)
 def test_flows_of_shipped_scenarios_are_complete_and_no_faster_than_the_fabric(file: Path) -> None:
-    keys = {"job.0.workload.flows.ideal": "fabric"}
-    job = times(etherweave.run(file, keys))
+    job = times(etherweave.run(file, {"job.0.workload.flows.ideal": "fabric"}))
     assert job.flows == len(job.rows) > 0
     assert job.below == 0
 

@@ -52,8 +52,7 @@ def test_recipes_require_what_the_simulator_requires() -> None:
 
 @pytest.mark.parametrize("recipe", ["Containerfile", "spack/package.py"])
 def test_recipes_compile_with_the_oldest_rust_that_the_workspace_allows(recipe: str) -> None:
-    text = (RECIPES / recipe).read_text()
-    (match,) = re.findall(r"rust[:@](\d+\.\d+)", text)
+    (match,) = re.findall(r"rust[:@](\d+\.\d+)", (RECIPES / recipe).read_text())
     assert match == CARGO["rust-version"]
 
 

@@ -160,8 +160,7 @@ def test_a_sweep_in_code_is_kept_and_drawn(tmp_path: Path) -> None:
     scenario = pair()
     scenario.sweep.axis.add(key="switch.buffer", values=["1MiB", "2MiB"])
     scenario.sweep.seeds = 2
-    done = etherweave.sweep(scenario, tmp_path, etherweave.executor("local", 1))
-    table = done.to_polars()
+    table = etherweave.sweep(scenario, tmp_path, etherweave.executor("local", 1)).to_polars()
     assert table["switch.buffer"].to_list() == ["1MiB", "1MiB", "2MiB", "2MiB"]
     assert table["ended"].to_list() == ["complete"] * 4
     figure = etherweave.plot(table, x="switch.buffer", y="end_ns", by="seed")

@@ -43,8 +43,7 @@ def fabric(tmp_path: Path) -> Path:
 
 
 def predicted(*words: object) -> float:
-    done = run_here("replay", *words, "--json", code=0)
-    document = json.loads(done.stdout)
+    document = json.loads(run_here("replay", *words, "--json", code=0).stdout)
     assert (document["recorded"], document["recorded_ns"], document["error"]) == (None, None, None)
     span_ns: float = document["predicted_ns"]
     return span_ns
@@ -128,8 +127,7 @@ def test_settings_of_the_first_job_apply_to_it(has_job: bool, fabric: Path, tmp_
     settings = ("--set", "job.0.workload.goal.iterations=3", "--set", "job.0.name=x")
     result = tmp_path / "result"
     predicted(trace, "--on", fabric, *settings, "-o", result)
-    rows = Result.load(result).values("iterations", "job")
-    assert rows == ["x"] * 6
+    assert Result.load(result).values("iterations", "job") == ["x"] * 6
     control = ("--set", "job.0.workload.chakra.control_dependencies=false")
     groups = ("--set", "job.0.workload.chakra.groups={ 7 = [0, 9] }")
     on = ("--on", fabric, *control, *groups, "--set", "job.0.placement.hosts=[0,1,2,3]")

@@ -89,8 +89,7 @@ def test_slices_end_at_whole_nanoseconds_and_arrows_at_a_slice_or_instant(tmp_pa
 
 def test_messages_of_ranks_with_several_streams_have_a_thread_of_their_own() -> None:
     scenario = Path(__file__).parents[2] / "scenarios/chakra.toml"
-    result = etherweave.run(scenario, {"observe.ranks": True})
-    events = list(trace_events(result.tables))
+    events = list(trace_events(etherweave.run(scenario, {"observe.ranks": True}).tables))
     names = {row["args"]["name"]: row["tid"] for row in events if row["name"] == "thread_name"}
     threads = {event["tid"] for event in events if event["ph"] in "sf"}
     assert threads == {names[f"step rank {rank} messages"] for rank in range(4)}

@@ -213,8 +213,7 @@ def test_what_a_recording_cannot_have_is_refused(
 ) -> None:
     on = tmp_path / "fabric.toml"
     on.write_text(FABRIC.format(hosts=2))
-    done = run_here("replay", anchor(tmp_path, during(call)), "--on", on, code=2)
-    assert error in done.stderr
+    assert error in run_here("replay", anchor(tmp_path, during(call)), "--on", on, code=2).stderr
 
 
 def lonely(archive: Archive) -> None:
@@ -222,8 +221,7 @@ def lonely(archive: Archive) -> None:
 
 
 def threads(archive: Archive) -> None:
-    definitions = archive.trace.definitions
-    other = definitions.locations.create("thread 1", group=archive.locations[0].group)
+    other = archive.trace.definitions.locations.create("thread 1", group=archive.locations[0].group)
     region = archive.region("MPI_Send")
     send = events.MpiSend(2_000, 1, archive.world, 7, 100)
     for event in (events.Enter(2_000, region), send, events.Leave(2_100, region)):

@@ -165,8 +165,7 @@ def test_every_launcher_takes_the_path_of_a_python_with_etherweave() -> None:
 
 
 def test_a_sites_python_looks_at_hosts(by_ssh: Callable[..., ClusterSite], tmp_path: Path) -> None:
-    site = by_ssh("127.0.0.1", "127.0.0.2")
-    views = looked(tmp_path, site, sys.executable)
+    views = looked(tmp_path, by_ssh("127.0.0.1", "127.0.0.2"), sys.executable)
     assert [(inspection.host, inspection.interface, inspection.reason) for inspection in views] == [
         ("n1", "lo", ""),
         ("n2", "lo", ""),
@@ -185,8 +184,7 @@ def looked(directory: Path, site: ClusterSite, python: str) -> list[HostInspecti
 def test_without_etherweave_files_are_read_and_the_unreachable_are_gaps(
     by_ssh: Callable[..., ClusterSite], tmp_path: Path
 ) -> None:
-    site = by_ssh("127.0.0.1", "gone")
-    first, second = looked(tmp_path, site, "/no/python")
+    first, second = looked(tmp_path, by_ssh("127.0.0.1", "gone"), "/no/python")
     here = take(interfaces=["lo"])
     assert first.snapshot
     assert (first.snapshot.boot, first.snapshot.kernel) == (here.boot, here.kernel)
@@ -256,8 +254,7 @@ def test_clocks_are_bound_by_what_must_have_come_before_what() -> None:
     assert offset(replace(recorded, after=None), stood) == Offset(
         round((ahead - 0.1) * second), round((ahead + 1.9) * second)
     )
-    set_back = replace(recorded, after=Snapshot(FORMAT, "n1", "b", 3.0))
-    assert offset(set_back, stood) is None
+    assert offset(replace(recorded, after=Snapshot(FORMAT, "n1", "b", 3.0)), stood) is None
 
 
 def carried(store: Store, site: ClusterSite, monitor: Monitor = QUICK) -> list[JudgedLaunch]:
@@ -399,8 +396,7 @@ def hosted(
 
 
 def test_lacking_recorders_are_gaps(by_ssh: Callable[..., ClusterSite], tmp_path: Path) -> None:
-    site = by_ssh("127.0.0.1", "127.0.0.2")
-    store, launches = hosted(tmp_path, site, recorder("/no/python"))
+    store, launches = hosted(tmp_path, by_ssh("127.0.0.1", "127.0.0.2"), recorder("/no/python"))
     reported = findings(launches, epochs(store))
     assert [entry.where for entry in reported] == ["n1", "n2"]
     assert all(entry.severity is Severity.GAP and "/no/python" in entry.what for entry in reported)

@@ -67,8 +67,7 @@ def test_ember_sends_the_faces_and_edges_of_the_paper() -> None:
     plan = ADAPTERS["ember"].plan(BenchmarkRequest("halo3d-26", nodes=48, iterations=1), FABRIC)
     # Six faces of 640,000 B and twelve edges of 6,400 B.
     assert plan.forecast.bytes == 3_916_800
-    words = " ".join(plan.command.arguments)
-    assert "-pex 4 -pey 4 -pez 3" in words
+    assert "-pex 4 -pey 4 -pez 3" in " ".join(plan.command.arguments)
 
 
 def test_a_part_of_the_ranks_gives_no_statistics() -> None:

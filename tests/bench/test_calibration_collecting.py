@@ -77,8 +77,7 @@ def test_ranks_run_on_the_hosts_that_replace_those_of_the_scenario() -> None:
 
 
 def test_micro_benchmarks_have_the_priority_of_the_first_job() -> None:
-    asked = one(planned(job(priority=3)), "osu_latency-8")
-    jobs: Any = asked.scenario["job"]
+    jobs: Any = one(planned(job(priority=3)), "osu_latency-8").scenario["job"]
     assert [benchmark["priority"] for benchmark in jobs] == [3]
 
 

@@ -67,8 +67,7 @@ def repetition(seed: int) -> Repetition:
     misfit = float(MISFITS[0] * (MISFITS[1] / MISFITS[0]) ** random.random())
     true = ping_pong(shares[np.newaxis])[0]
     missed = true + misfit * t.rvs(DEGREES, size=len(true), random_state=random)
-    posterior = infer(ping_pong, launched(missed, 0.02, random), 3, seed)
-    return Repetition(shares, misfit, posterior)
+    return Repetition(shares, misfit, infer(ping_pong, launched(missed, 0.02, random), 3, seed))
 
 
 def covered(seeds: Sequence[int]) -> dict[float, Array]:
@@ -100,8 +99,7 @@ def test_posteriors_cover_what_was_drawn_from_the_prior_at_their_level(repetitio
 def test_the_emulator_says_how_unsure_it_is() -> None:
     random = np.random.default_rng(1)
     points, others = random.random((48, 3)), random.random((200, 3))
-    emulator = Emulator(points, ping_pong(points))
-    means, errors = emulator.predict(others)
+    means, errors = Emulator(points, ping_pong(points)).predict(others)
     scores = (means - ping_pong(others)) / errors
     assert np.abs(means - ping_pong(others)).max() < 0.2
     assert np.sqrt(np.mean(scores**2, axis=0)).max() < 2
@@ -153,8 +151,7 @@ def test_an_unknown_without_effect_keeps_its_prior() -> None:
 
 
 def test_a_target_that_the_model_cannot_meet_does_not_bend_the_unknowns() -> None:
-    shares = np.array([[0.5, 0.5, 0.5]])
-    targets = launched(ping_pong(shares)[0], 0.005, np.random.default_rng(1))
+    targets = launched(ping_pong(np.array([[0.5, 0.5, 0.5]]))[0], 0.005, np.random.default_rng(1))
     targets[1] = Target([value * 3 for value in targets[1].launches])
     posterior = infer(ping_pong, targets, 3)
     assert np.median(posterior.shares, axis=0) == pytest.approx([0.5, 0.5, 0.5], abs=0.1)

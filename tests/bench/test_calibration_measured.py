@@ -28,8 +28,7 @@ def test_halo3d_and_fft_are_predicted_from_micro_benchmarks(tmp_path: Path) -> N
         *("--site", str(SCENARIOS / "namespaces-site.toml")),
         *("-o", str(tmp_path), "--launches", str(LAUNCHES)),
     ]
-    done = command_line.invoke(*words, code=0)
-    print(done.output)
+    print(command_line.invoke(*words, code=0).output)
     document = json.loads((tmp_path / "calibration.json").read_text())
     assert {prediction["name"] for prediction in document["held_out"]} == {"halo3d", "fft"}
     for prediction in document["held_out"]:

@@ -219,8 +219,7 @@ def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_pa
             time.sleep(chance.uniform(0, 0.5))
             if number:
                 process.send_signal(number)
-                status = process.wait(30)
-                assert status in (130 if number is signal.SIGTERM else -number, 0)
+                assert process.wait(30) in (130 if number is signal.SIGTERM else -number, 0)
             else:
                 for key, words in campaign.bearers().items():
                     if words.startswith("mpirun"):
@@ -258,8 +257,7 @@ def test_experiments_of_a_round_run_as_one_array(slurm: None, tmp_path: Path) ->
     # One at a time: they would disturb each other.
     assert all(first["end_ns"] <= other["start_ns"] for first, other in pairwise(launches))
     assert [launch["round"] for launch in launches] == [0, 0, 1, 1]
-    facts = json.loads((campaign.out / "benchmarks.json").read_text())
-    values = medians(facts, "latency")
+    values = medians(json.loads((campaign.out / "benchmarks.json").read_text()), "latency")
     assert values == [10e-6, 10e-6], "one of each size"
     assert len(arrays() - before) == 2, "an array of two for each round"
 

@@ -52,8 +52,7 @@ def test_nothing_is_in_the_catalogue_but_adapters_and_the_survey() -> None:
 
 
 def test_the_source_of_a_benchmark_is_printed_if_it_is_known() -> None:
-    silent = {name for name, entry in catalogue().items() if not entry.obtained}
-    assert silent == WITHOUT_SOURCE
+    assert {name for name, entry in catalogue().items() if not entry.obtained} == WITHOUT_SOURCE
 
 
 def test_an_entry_without_adapter_says_why_and_the_others_how_to_obtain_it() -> None:

@@ -121,8 +121,7 @@ def test_a_baseline_is_kept_in_the_users_file(tmp_path: Path) -> None:
     for name in ("slow", "fast"):
         added = etherweave("baseline", "add", tmp_path / name, "--name", name, "--file", file)
         assert (added.exit_code, added.stdout) == (0, f"{name}: 3 points of test\n")
-    done = etherweave("compare", f"{file}:fast", tmp_path / "slow")
-    assert "3 worse" in done.stdout
+    assert "3 worse" in etherweave("compare", f"{file}:fast", tmp_path / "slow").stdout
     assert "slow" in etherweave("baseline", "list", "--file", file).stdout
     unknown = etherweave("compare", f"{file}:summer", tmp_path / "slow")
     assert (unknown.exit_code, "expected slow, fast" in unknown.stderr) == (2, True)
@@ -144,8 +143,7 @@ def test_a_history_warns_when_a_cluster_became_worse(tmp_path: Path) -> None:
         measured(tmp_path / f"all/{5 - number}", us, start_ns=number * day)
     result = entries(tmp_path / "all")
     assert [campaign.start_ns // day for campaign in result] == [1, 2, 3, 4]
-    made = steps(result)
-    assert [len(step.regressions) for step in made] == [0, 3, 0]
+    assert [len(step.regressions) for step in steps(result)] == [0, 3, 0]
     done = etherweave("history", tmp_path / "all", "--strict")
     assert (done.exit_code, "1970-01-04" in done.stdout) == (0, True), "the last step is no worse"
     assert f"{tmp_path / 'all/2'}: worse than {tmp_path / 'all/3'}" in done.stdout
@@ -163,15 +161,13 @@ def test_clusters_have_histories_of_their_own(tmp_path: Path) -> None:
     measured(tmp_path / "all/two", 12.0, replace(campaign(rule=TEN), site="other"))
     assert steps(entries(tmp_path / "all")) == []
     assert [entry.site for entry in entries(tmp_path / "all", "other")] == ["other"]
-    done = etherweave("history", tmp_path / "all", "--json")
-    assert json.loads(done.stdout) == []
+    assert json.loads(etherweave("history", tmp_path / "all", "--json").stdout) == []
     wrong = etherweave("history", tmp_path / "all", "--site", "third")
     assert (wrong.exit_code, "expected other, test" in wrong.stderr) == (2, True), wrong.stderr
 
 
 def test_a_damaged_history_is_reported(tmp_path: Path) -> None:
-    store = measured(tmp_path / "all/one", 10.0)
-    write_json(store.directory / "campaign.json", {})
+    write_json(measured(tmp_path / "all/one", 10.0).directory / "campaign.json", {})
     with pytest.raises(StoreError, match=r"campaign\.json"):
         entries(tmp_path / "all")
     assert etherweave("history", tmp_path / "all").exit_code == 2

@@ -195,8 +195,7 @@ def test_damaged_snapshots_are_refused_or_examined(made_up: Snapshot) -> None:
 
 
 def test_a_missing_tool_narrows_the_checks_that_want_it(tmp_path: Path) -> None:
-    bare = take(tree(tmp_path), tools=tools({}), variables={})
-    findings = examine(Evidence(bare))
+    findings = examine(Evidence(take(tree(tmp_path), tools=tools({}), variables={})))
     gaps = {finding.check: finding.what for finding in findings if finding.severity is Severity.GAP}
     assert "ethtool is not installed" in gaps["offloads"]
     assert "dcb is not installed" in gaps["lossless"]
@@ -292,8 +291,7 @@ def test_processes_on_another_numa_node_than_the_nic_are_reported() -> None:
     nodes = NumaMemory({"0": "0-3", "1": "4-7"})
     far = host(memory=nodes, placement=ProcessPlacement("2-5"), interfaces=link(node=1))
     assert only(far, "numa").do == "numactl --cpunodebind=1 --membind=1"
-    near = replace(far, placement=ProcessPlacement("4,5-6"))
-    assert found(near, "numa") == []
+    assert found(replace(far, placement=ProcessPlacement("4,5-6")), "numa") == []
 
 
 def test_a_load_is_a_warning_and_a_program_that_happens_to_run_a_note() -> None:
@@ -375,12 +373,10 @@ def test_pauses_at_odds_with_each_other_are_found() -> None:
     port = RdmaPort(link_layer="Ethernet", interface="eth2")
     lossy = host(interfaces=link(pfc=()), rdma={"mlx5_0": RdmaDevice(ports={"1": port})})
     assert "RoCE without PFC" in only(lossy, "lossless").what
-    marked = replace(lossy, interfaces=link(pfc=(), ecn=(3,)))
-    assert found(marked, "lossless") == []
+    assert found(replace(lossy, interfaces=link(pfc=(), ecn=(3,))), "lossless") == []
     halved = host(interfaces=link(pfc=(3, 4), ecn=(3,)))
     assert only(halved, "lossless").what == "PFC on priorities 3, 4, ECN on 3"
-    unknown = replace(lossy, interfaces=link(pfc=None))
-    assert found(unknown, "lossless") == []
+    assert found(replace(lossy, interfaces=link(pfc=None)), "lossless") == []
 
 
 def test_what_a_slot_carries() -> None:
@@ -418,8 +414,7 @@ def test_a_window_below_what_a_millisecond_sends_is_found() -> None:
     # 100 Gbit/s x 1 ms = 12.5 MB.
     fast = host(interfaces=link(rate=100e9), tcp={"ipv4.tcp_rmem": "4096 131072 6291456"})
     assert "6,291,456 bytes, is below the 12,500,000 bytes" in only(fast, "tcp buffers").what
-    slow = replace(fast, interfaces=link(rate=10e9))
-    assert found(slow, "tcp buffers") == []
+    assert found(replace(fast, interfaces=link(rate=10e9)), "tcp buffers") == []
 
 
 def test_segments_sent_again_are_counted_over_the_run() -> None:
@@ -444,8 +439,7 @@ def test_traffic_over_another_interface_is_found() -> None:
     )
     nowhere = Evidence(moved(0, 0), moved(1000, 0), run=run)
     assert "no interface did: shared memory?" in only(nowhere, "wrong interface").what
-    right = Evidence(moved(0, 0), moved(1_000_000_000, 0), run=run)
-    assert found(right, "wrong interface") == []
+    assert found(Evidence(moved(0, 0), moved(1_000_000_000, 0), run=run), "wrong interface") == []
 
 
 def test_bytes_that_rdma_moved_past_the_kernel_count() -> None:
@@ -545,8 +539,7 @@ def test_what_cannot_be_inspected_is_the_users_mistake(
 
 
 def run(*words: str) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
-    return done.stdout
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
 @contextmanager

@@ -50,8 +50,7 @@ def test_streams_of_iperf3_share_the_link_as_simulated_streams_do(tmp_path: Path
     words = ("--site", place, "--fabric", "tcp", "--program", "iperf3", "--duration", "3s")
     done = command_line.run("measure", file, "-o", tmp_path / "measured", *words, code=0)
     assert "clocks" not in done.stdout
-    measured = etherweave.Result.load(tmp_path / "measured")
-    streams = measured.to_polars("streams")
+    streams = etherweave.Result.load(tmp_path / "measured").to_polars("streams")
     assert streams["source_host"].to_list() == ["n2", "n2", "n3", "n3"]
     assert set(streams["destination_host"]) == {"n1"}
     simulated = etherweave.run(scenario())
@@ -229,8 +228,7 @@ def test_options_without_effect_are_refused(tmp_path: Path, words: list[str], me
     file.write_text(toml.document(scenario()))
     place.write_text(SITE)
     words = ["--site", str(place), "--fabric", "tcp", *words]
-    done = command_line.invoke("measure", file, *words, code=2)
-    assert message in done.output
+    assert message in command_line.invoke("measure", file, *words, code=2).output
 
 
 def test_a_program_needs_a_site(tmp_path: Path) -> None:

@@ -154,8 +154,7 @@ with socket.create_connection(("127.0.0.1", int(open("port").read()))) as one:
 
 
 def test_a_server_that_chooses_its_port_itself_is_waited_for(tmp_path: Path) -> None:
-    command = BenchmarkCommand(Start.CLIENT_SERVER, python(FIND), python(CHOOSE))
-    done = launch(tmp_path, command)
+    done = launch(tmp_path, BenchmarkCommand(Start.CLIENT_SERVER, python(FIND), python(CHOOSE)))
     assert done.text == "served\n", done.errors
 
 

@@ -209,8 +209,7 @@ def test_launches_are_numbered_and_a_result_is_one_of_a_run(tmp_path: Path) -> N
     assert loaded.to_polars("streams").drop("launch").schema == run.to_polars("streams").schema
     assert loaded.summary["measured"]["launches"] == 2
     assert loaded.resolved == run.resolved
-    hosts = loaded.to_polars("ranks")
-    assert hosts["scenario_host"].to_list() == ["host0", "host1"] * 2
+    assert loaded.to_polars("ranks")["scenario_host"].to_list() == ["host0", "host1"] * 2
     assert "2 ranks shared 1 host" in loaded.summary["warnings"][0]
 
 
@@ -277,16 +276,13 @@ def test_the_error_of_a_failed_launch_has_the_output_of_its_processes() -> None:
 def test_the_command_line_measures_and_saves(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"fft": {**FFT, "pey": 1}})))
-    words = [
-        *command_line.COMMAND,
-        "measure",
-        str(file),
-        "-o",
-        str(tmp_path / "out"),
-        "--ranks",
-        "2",
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [*command_line.COMMAND, "measure", str(file), "-o", str(tmp_path / "out"), "--ranks", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     assert "job0: 10 iterations, mean" in done.stdout
     assert "WARNING: 2 ranks shared 1 host" in done.stderr
@@ -306,8 +302,7 @@ def executors(cache: str) -> list[str]:
 
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
-    halo = {**HALO, "sleep": "1s", "iterations": 100}
-    file.write_text(toml.document(scenario({"halo3d": halo})))
+    file.write_text(toml.document(scenario({"halo3d": {**HALO, "sleep": "1s", "iterations": 100}})))
     cache = os.environ["XDG_CACHE_HOME"]
     words = [*command_line.COMMAND, "measure", str(file)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -61,8 +61,7 @@ def test_an_estimate_adds_sleeps_payload_and_messages() -> None:
 
 
 def test_endless_streams_fill_their_links_until_the_run_ends() -> None:
-    made = jobs({"incast": {"sources": 3}}, run={"end": "2s"})
-    expected = estimate(made, None)
+    expected = estimate(jobs({"incast": {"sources": 3}}, run={"end": "2s"}), None)
     assert expected.seconds == pytest.approx(START_S + 2)
     assert expected.gigabytes == pytest.approx(4 * 2 * 100 / 8)
 

@@ -145,8 +145,7 @@ def test_packets_of_each_job_carry_its_code_point() -> None:
 @pytest.mark.needs("mpicc")
 @pytest.mark.usefixtures("_own_cache")
 def test_ranks_without_a_number_from_the_launcher_are_refused(tmp_path: Path) -> None:
-    program = executor.build().path
-    words = [str(program), "--set", "0-0:NAME=x", str(tmp_path), "file"]
+    words = [str(executor.build().path), "--set", "0-0:NAME=x", str(tmp_path), "file"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": "/bin"})
     assert done.returncode == 3
     assert "names no rank before MPI starts; expected Open MPI" in done.stderr

@@ -76,8 +76,7 @@ def placement(result: Result) -> list[tuple[str, str]]:
 def test_ranks_run_on_the_named_hosts_in_order(site: ClusterSite) -> None:
     latency = {"osu_latency": {"bytes": "8B", "iterations": 20}}
     result = measure(scenario(latency, latency), site=site, hosts=("n3", "n1", "n4", "n2"))
-    hosts = ["n3", "n1", "n4", "n2"]
-    assert [host for _, host in placement(result)] == hosts
+    assert [host for _, host in placement(result)] == ["n3", "n1", "n4", "n2"]
     facts = result.summary["measured"]
     assert (facts["launcher"], facts["hosts"]) == ("netns", 4)
     assert not any("shared" in warning for warning in result.summary["warnings"])
@@ -127,16 +126,14 @@ def test_a_mistake_in_the_options_of_a_site_is_an_error(
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"osu_latency": {}})))
     words = ["measure", str(file), "--site", str(site_file), *options]
-    done = command_line.invoke(*words, code=2)
-    assert error in done.stderr
+    assert error in command_line.invoke(*words, code=2).stderr
 
 
 def test_a_queue_holds_a_whole_burst_of_tcp(site: ClusterSite, tmp_path: Path) -> None:
     # 5 ms at 100 Mb/s are 62,500 B, less than a segment of TCP before it is cut.
     slow = shaped(site, 12.5e6, 3072.0)
     command = BenchmarkCommand(Start.ALONE, ("tc", "-j", "qdisc", "show", "dev", "h0"))
-    outcome = launcher(slow).launch(LaunchJob(command, ("n1",), 1, tmp_path, 20))
-    (bucket,) = json.loads(outcome.text)
+    (bucket,) = json.loads(launcher(slow).launch(LaunchJob(command, ("n1",), 1, tmp_path, 20)).text)
     # tc prints the limit as the time that a frame at its end waits when the bucket was full.
     assert bucket["options"]["lat"] / 1e6 * 12.5e6 + 3072 == pytest.approx(
         62_500 + 2 * 65_536, rel=1e-3

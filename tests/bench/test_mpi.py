@@ -18,8 +18,7 @@ def test_imb_repeats_until_40_mib() -> None:
     assert plan.forecast.bytes == 40 * 2**20
     assert plan.command.arguments == ("IMB-MPI1", "-npmin", "2", "-msglog", "20:20", "PingPong")
     # Without a name all run, two of them with 64 messages at once.
-    names = imb.options.words_of("IMB-MPI1")
-    every = len(names) - 2 + 2 * 64
+    every = len(imb.options.words_of("IMB-MPI1")) - 2 + 2 * 64
     assert imb.plan(request, FabricEstimate()).forecast.bytes == every * 40 * 2**20
 
 

@@ -196,8 +196,7 @@ def test_all_tests_of_the_hpc_challenge_are_recorded_and_replayed(tmp_path: Path
     facts = json.loads(done.stdout)
     assert facts["calls"] > 10_000
     words = ("replay", tmp_path / "files", "--on", fabric(tmp_path, 2), "--json")
-    replayed = run_here(*words, code=0)
-    predicted = json.loads(replayed.stdout)
+    predicted = json.loads(run_here(*words, code=0).stdout)
     waited = {"processor_wait_max": facts["processor_wait_max"]}
     assert predicted["recorded"] | waited == facts
     assert predicted["predicted_ns"] > facts["compute_share"] * facts["span_ns"]
@@ -249,8 +248,7 @@ def test_files_of_some_ranks_or_cut_ones_are_refused(recorded: Path, tmp_path: P
 def test_the_overhead_is_that_of_pairs(recorded: Path, tmp_path: Path) -> None:
     command = [*launcher(RANKS), str(recorded.parent / "program")]
     words = ("record", "-o", tmp_path / "files", "--measure", "2")
-    done = run_here(*words, "--json", "--", *command, code=0)
-    result = json.loads(done.stdout)["overhead"]
+    result = json.loads(run_here(*words, "--json", "--", *command, code=0).stdout)["overhead"]
     assert [len(result[name]) for name in ("without_s", "with_s")] == [2, 2]
     assert len(list((tmp_path / "files").glob("*.ewr"))) == RANKS
     failing = run_here("record", "-o", tmp_path / "b", "--measure", "2", "--", "false")

@@ -112,8 +112,7 @@ def test_hosts_use_their_site_s_congestion_control(tmp_path: Path, options: dict
 
 
 def test_a_shape_that_the_kernel_refuses_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
-    command = BenchmarkCommand(Start.ALONE, ("true",))
-    failed = launch(tmp_path, command, ("n1",), burst=0.0)
+    failed = launch(tmp_path, BenchmarkCommand(Start.ALONE, ("true",)), ("n1",), burst=0.0)
     assert failed.ending is Ending.FAILED
     assert failed.errors.startswith("tc ")
 
@@ -140,8 +139,7 @@ launcher(site).launch(LaunchJob(command, ("n1",), 1, Path(sys.argv[1]), 60.0))
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_of_an_interrupted_launch(tmp_path: Path, number: signal.Signals) -> None:
-    words = [sys.executable, "-c", LAUNCHING, str(tmp_path)]
-    with subprocess.Popen(words) as process:
+    with subprocess.Popen([sys.executable, "-c", LAUNCHING, str(tmp_path)]) as process:
         end = time.monotonic() + 20
         while not (tmp_path / "started").exists():
             assert time.monotonic() < end

@@ -33,8 +33,7 @@ def test_validation_is_part_of_the_result() -> None:
 
 def test_a_missing_row_is_reported() -> None:
     lines = captured(f"{OSU}/osu_latency-7.4.txt").splitlines(keepends=True)
-    text = "".join(line for line in lines if not line.startswith("64 "))
-    (parsed,) = parse(text).reports
+    (parsed,) = parse("".join(line for line in lines if not line.startswith("64 "))).reports
     assert parsed.completeness == Completeness.PARTIAL
     assert "no row for 64 B" in parsed.warnings
 

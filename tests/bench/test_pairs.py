@@ -46,8 +46,7 @@ def test_redis_does_nothing_but_what_is_measured() -> None:
         .plan(BenchmarkRequest("redis-benchmark"), FabricEstimate())
         .command.server
     )
-    at = server.index("--user")
-    assert server[at + 5 :] == ("-@all", "+get", "+set", "+ping")
+    assert server[server.index("--user") + 5 :] == ("-@all", "+get", "+set", "+ping")
 
 
 def test_servers_and_clients_use_one_port() -> None:

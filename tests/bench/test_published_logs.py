@@ -52,8 +52,7 @@ def test_a_log_of_mlperf_has_the_time_of_a_step_and_the_time_to_train() -> None:
     ],
 )
 def test_a_mixed_or_garbled_log_gives_no_number(change: tuple[str, str], reason: str) -> None:
-    text = "".join(LINES)
-    assert failure(text.replace(*change)).reason.startswith(reason)
+    assert failure("".join(LINES).replace(*change)).reason.startswith(reason)
 
 
 def test_a_run_that_was_aborted_or_cut_says_so() -> None:

@@ -65,8 +65,7 @@ def test_socket_mpi_storage_and_service_benchmarks_have_figures() -> None:
 
 
 def test_a_figure_of_a_test_is_compared_with_that_test_only() -> None:
-    result = report("intel-mpi-benchmarks/IMB-MPI1-PingPong.txt")
-    pairs = compare(result, search(["ocitutorials"]))
+    pairs = compare(report("intel-mpi-benchmarks/IMB-MPI1-PingPong.txt"), search(["ocitutorials"]))
     assert pairs
     assert {dict(pair.measurement.labels)["benchmark"] for pair in pairs} == {"PingPong"}
     (half,) = [row for row in pairs if row.reference.unit == "s" and row.reference.size_bytes == 0]
@@ -123,8 +122,7 @@ def test_results_are_judged_as_far_as_figures_go(changes: dict[str, object], ver
 
 
 def test_second_hand_figures_are_in_no_band() -> None:
-    kinds = {reference.fabric for reference in references() if not reference.may_accept}
-    for kind in kinds:
+    for kind in {reference.fabric for reference in references() if not reference.may_accept}:
         assert all(reference.may_accept for reference in among(Network("n", kind)))
 
 

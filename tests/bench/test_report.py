@@ -80,8 +80,7 @@ def test_a_page_shows_curves_maps_distributions_and_stability(tmp_path: Path, th
     ]
     assert "12 of 12 experiments on three gave numbers, in 84 launches." in page
     assert (tmp_path / "page/latency.svg").exists()
-    again = write_report(out, tmp_path / "again").read_text()
-    assert page == again
+    assert page == write_report(out, tmp_path / "again").read_text()
 
 
 def test_maps_stand_in_the_order_of_the_site_and_are_symmetric(tmp_path: Path, three: Path) -> None:
@@ -113,8 +112,7 @@ def test_hosts_of_a_switch_stand_together_in_a_map(tmp_path: Path, three: Path) 
 def test_labels_have_maps_of_their_own_and_may_name_the_hosts() -> None:
     row = {"hosts": "a,b,c", "labels": "from=a test=x to=b"}
     points = polars.DataFrame([row, {"hosts": "a,c", "labels": "side=sender"}])
-    result = pairs._between(points).select("one", "other").rows()
-    assert result == [("a", "b"), ("a", "c")]
+    assert pairs._between(points).select("one", "other").rows() == [("a", "b"), ("a", "c")]
     assert pairs._between(points)["rest"].to_list()[1] == "side=sender"
 
 
@@ -232,8 +230,7 @@ def test_results_of_a_simulation_stand_beside_benchmarks(tmp_path: Path, three: 
     out, home = copytree(three, tmp_path / "out"), tmp_path / "simulated"
     home.mkdir()
     results = [simulated(home, size) for size in ("1B", "4B")]
-    sections = [latency(load_benchmarks(out, paths)) for paths in (results, [home])]
-    for section in sections:
+    for section in [latency(load_benchmarks(out, paths)) for paths in (results, [home])]:
         assert section is not None and section.figure is not None
         (line,) = [
             line

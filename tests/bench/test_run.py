@@ -89,8 +89,7 @@ def test_signals_end_a_run(tmp_path: Path, launcher: FakeLauncher, number: signa
         return latencies(10.0)
 
     launcher.answer = deadly
-    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
-    assert done.exit_code == 130
+    assert etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW).exit_code == 130
     assert len(list((tmp_path / "out/launches").glob("*.json"))) == 2
 
 

@@ -238,8 +238,7 @@ def test_a_damaged_launch_is_named(tmp_path: Path, damage: bytes) -> None:
 def test_a_launch_of_another_campaign_is_rejected(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     name = store.campaign.experiments[0].name
-    record = LaunchRecord(name, 1, "done", "", "", (), 1, 2, "fake", 1, "0", "0" * 64)
-    store.add(record)
+    store.add(LaunchRecord(name, 1, "done", "", "", (), 1, 2, "fake", 1, "0", "0" * 64))
     with pytest.raises(StoreError, match="another campaign"):
         store.records()
 

@@ -54,8 +54,7 @@ def test_an_array_carries_out_jobs_of_its_own_each(slurm: Path, tmp_path: Path) 
     ]
     outcomes = SlurmBatchLauncher(site("sbatch")).launch_all(jobs)
     assert [outcome.text for outcome in outcomes] == ["one\n", "", "three\n"]
-    endings = [outcome.ending for outcome in outcomes]
-    assert endings == [Ending.DONE, Ending.FAILED, Ending.DONE]
+    assert [outcome.ending for outcome in outcomes] == [Ending.DONE, Ending.FAILED, Ending.DONE]
     assert "two" in outcomes[1].errors
 
 

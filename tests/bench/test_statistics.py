@@ -137,8 +137,7 @@ def test_the_shift_of_the_textbook() -> None:
     # Permeability of membranes, Hollander and Wolfe, table 4.1: shift 0.305; R's wilcox.test gives
     # the same shift, and -0.15 to 0.76 at 95 %.
     term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46]
-    early = [1.15, 0.88, 0.90, 0.74, 1.21]
-    result = compare(early, term)
+    result = compare([1.15, 0.88, 0.90, 0.74, 1.21], term)
     assert result.shift == pytest.approx(0.305)
     assert result.interval is not None
     assert result.interval[:2] == pytest.approx((-0.15, 0.76))

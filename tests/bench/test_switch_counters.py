@@ -344,8 +344,7 @@ def test_a_launch_records_its_switches_from_this_machine(fake: Path, tmp_path: P
     place = tmp_path / "launch"
     place.mkdir()
     command = BenchmarkCommand(Start.ALONE, ("sleep", "0.3"))
-    monitors = (switch_recorder(switch, 0.1),)
-    job = LaunchJob(command, ("n1",), 1, place, 60.0, monitors=monitors)
+    job = LaunchJob(command, ("n1",), 1, place, 60.0, monitors=(switch_recorder(switch, 0.1),))
     assert launcher(reading.site(SITE, "site.toml")).launch(job).ending is Ending.DONE
     (output,) = monitor_outputs(job, NAME)
     assert output.times.host == "leaf0" and output.times.ready_ns

@@ -96,15 +96,14 @@ def test_rdma_data_are_counted_in_words_of_four_bytes() -> None:
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
     port = "sys/class/infiniband/mlx5_0/ports/1"
-    files = {
+    for name, text in {
         "proc/stat": STAT,
         "sys/class/net/eth2/statistics/rx_bytes": "1000\n",
         "sys/class/net/eth2/statistics/tx_bytes": "2000\n",
         f"{port}/counters/port_rcv_data": "25\n",
         f"{port}/hw_counters/np_cnp_sent": "7\n",
         f"{port}/hw_counters/lifespan": "no number\n",
-    }
-    for name, text in files.items():
+    }.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -141,8 +140,7 @@ def test_metered_energy_is_power_by_time(host: Path, monkeypatch: pytest.MonkeyP
     rows = [sample().rows["energy"]]
     (host / "sys/class/hwmon/hwmon0/power1_average").write_text("300000000\n")
     rows.append(sample().rows["energy"])
-    expected = [[CounterRow(("meter hwmon0",), (joules,))] for joules in (400.0, 1400.0)]
-    assert rows == expected
+    assert rows == [[CounterRow(("meter hwmon0",), (joules,))] for joules in (400.0, 1400.0)]
 
 
 def test_energy_goes_on_where_its_counter_returns_to_zero(host: Path) -> None:
@@ -242,8 +240,7 @@ def test_of_two_samples_in_a_millisecond_a_history_has_the_later(host: Path) -> 
 
 
 def test_a_history_is_openmetrics_with_the_times_of_its_samples(host: Path) -> None:
-    text = openmetrics.history(recording(host))
-    families = parsed(text)
+    families = parsed(openmetrics.history(recording(host)))
     received = families["etherweave_interface_received_bytes"].samples
     assert [float(sample.timestamp or 0) for sample in received] == [1e9, 1e9 + 0.5, 1e9 + 1]
     names = {sample.name for family in families.values() for sample in family.samples}
@@ -308,8 +305,7 @@ def test_the_dashboard_is_one_to_grafanas_own_types() -> None:
     own = json.loads(dashboard())
     theirs = json.loads(JSONEncoder().encode(Dashboard.from_json(own)))
     unknown = list(lost(own, theirs))
-    strangers = [name for name in unknown if name.rpartition(".")[2] not in PROMETHEUS_ONLY]
-    assert strangers == []
+    assert [name for name in unknown if name.rpartition(".")[2] not in PROMETHEUS_ONLY] == []
     assert all(name.startswith(".annotations.list[") for name in unknown)
     assert list(lost({**own, "panel": 1}, theirs)) == [*unknown, ".panel"]
 

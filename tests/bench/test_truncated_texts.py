@@ -88,8 +88,7 @@ def test_a_garbled_text_gives_no_wrong_number(path: Path) -> None:
     chance = random.Random(path.name)
     for _ in range(MISHAPS):
         mishap = chance.choice(MISHAP_KINDS)
-        garbled = mishap(text, chance)
-        wrong = _wrong(_numbers(_read(garbled)), full)
+        wrong = _wrong(_numbers(_read(mishap(text, chance))), full)
         assert not wrong, (mishap.__name__, wrong)
 
 

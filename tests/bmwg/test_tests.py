@@ -56,8 +56,7 @@ def column(table: ReportTable, start: str) -> Sequence[Any]:
 
 
 def test_spraying_is_fairer_to_links_than_a_hash_of_flows(home: Path) -> None:
-    done = run(home, "8.4")
-    (table,) = done.tables
+    (table,) = run(home, "8.4").tables
     fairness = dict(zip(column(table, "strategy"), column(table, "JFI"), strict=True))
     assert fairness["ECMP"] < fairness["spray"] <= 1
     assert fairness["spray"] == pytest.approx(1, abs=0.01)
@@ -79,8 +78,7 @@ def test_marks_follow_the_configured_ramp(home: Path) -> None:
 
 def test_bursts_are_lost_without_pauses_alone(home: Path) -> None:
     (table,) = run(home, "5.3").tables
-    losses = dict(zip(column(table, "flow"), column(table, "shortest"), strict=True))
-    assert losses["pfc"] is None
+    assert dict(zip(column(table, "flow"), column(table, "shortest"), strict=True))["pfc"] is None
     # Four senders fill 2 MB at three times the rate of the receiver's link.
     lost = [
         size
@@ -173,8 +171,7 @@ def test_services_share_links_and_larger_batches_serve_more_tokens(home: Path) -
 def test_the_command_writes_tables_page_and_observation_points(home: Path) -> None:
     out = home / "out"
     words = ("bmwg", home / "small.toml", "--tests", "8.4, 11.1", "-o", out, "--seeds", 2)
-    done = command_line.run_here(*words, "--json")
-    facts = json.loads(done.stdout)
+    facts = json.loads(command_line.run_here(*words, "--json").stdout)
     assert [test["section"] for test in facts["tests"]] == ["8.4", "11.1"]
     points = {row["observed"] for test in facts["tests"] for row in test["tables"][0]["columns"]}
     assert points == {"setting", "DUT boundary", "DUT-reported", "software"}
@@ -183,8 +180,7 @@ def test_the_command_writes_tables_page_and_observation_points(home: Path) -> No
     page = (out / "report.html").read_text()
     for number in range(1, 11):
         assert f"<h2>{number} " in page
-    again = command_line.run_here(*words)
-    assert "8.4 Fairness of every strategy: 6 of 6 trials" in again.stdout
+    assert "8.4 Fairness of every strategy: 6 of 6 trials" in command_line.run_here(*words).stdout
 
 
 def test_uplinks_and_rates_of_several_planes_are_those_of_all(tmp_path: Path) -> None:

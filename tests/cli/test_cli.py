@@ -231,8 +231,7 @@ def test_a_stuck_run_reports_which_rank_waits_and_fails(tmp_path: Path) -> None:
         "ingress_threshold.alpha = 0.25\n[[job]]\nname = 'cycle'\n"
         "workload.permutation_streams = { ranks = 5, message = '10MB', partner.shift = 2 }\n"
     )
-    done = etherweave("run", scenario, code=3)
-    assert "priority 0 is paused by s" in done.stderr
+    assert "priority 0 is paused by s" in etherweave("run", scenario, code=3).stderr
 
 
 @pytest.mark.parametrize("verb", ["run", "show", "schema", "report", "study", "calibrate"])

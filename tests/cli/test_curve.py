@@ -113,16 +113,14 @@ def test_a_bound_is_drawn_as_a_dashed_line() -> None:
     from etherweave.report.curves import curves_figure
 
     settings = {"open_loop.routings": ["minimal", "ugal_local"], "open_loop.loads": [0.1]}
-    figure = curves_figure(pl.DataFrame(etherweave.curve(SMALL, settings)))
-    accepted = figure.axes[3]
+    accepted = curves_figure(pl.DataFrame(etherweave.curve(SMALL, settings))).axes[3]
     dashed = [line for line in accepted.lines if line.get_linestyle() == "--"]
     heights = [float(np.asarray(line.get_ydata())[0]) for line in dashed]
     assert heights == [pytest.approx(1 / 8)]
 
 
 def test_saturation_is_found_between_loads_that_are_carried_and_not() -> None:
-    length = {"precision": 0.01, "saturation": True, "loads": [0.2]}
-    spec = {"patterns": ["adversarial"], **length}
+    spec = {"patterns": ["adversarial"], **{"precision": 0.01, "saturation": True, "loads": [0.2]}}
     points = pl.DataFrame(etherweave.curve({**SMALL, "open_loop": spec}))
     # 1/8 of what hosts send is carried; less than 95 % of what is offered is saturation.
     expected = pytest.approx(1 / 8 / 0.95, abs=0.01)
@@ -174,8 +172,7 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     assert done.stdout.count("minimal") == 4
     assert pl.read_csv(points)["pattern"].to_list() == ["uniform"] * 2 + ["adversarial+1"] * 2
     assert ElementTree.parse(drawing).getroot().tag.endswith("svg")
-    rows = json.loads(here(small, "--json").stdout)
-    assert [row["load"] for row in rows] == [0.1, 1.0, 0.1, 1.0]
+    assert [row["load"] for row in json.loads(here(small, "--json").stdout)] == [0.1, 1.0, 0.1, 1.0]
 
 
 def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_unless_steady() -> None:

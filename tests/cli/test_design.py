@@ -123,8 +123,7 @@ def test_the_page_has_every_section(dragonfly: Path) -> None:
 
 
 def test_json_is_the_same_design(dragonfly: Path) -> None:
-    printed = json.loads(run(dragonfly, "--json").stdout)
-    assert printed == etherweave.design(dragonfly)
+    assert json.loads(run(dragonfly, "--json").stdout) == etherweave.design(dragonfly)
 
 
 def test_a_setting_changes_the_fabric(dragonfly: Path) -> None:
@@ -155,13 +154,11 @@ def test_found_fabrics_have_the_hosts_and_can_be_designed(tmp_path: Path) -> Non
     assert any(reason.startswith("single_switch: ") for reason in document["rejected"])
     files = sorted(output.iterdir())
     assert len(files) == len(document["scenarios"])
-    again = etherweave.design(files[0], {"design.routings": []})
-    assert again["fabric"]["hosts"] >= 100
+    assert etherweave.design(files[0], {"design.routings": []})["fabric"]["hosts"] >= 100
 
 
 def test_a_range_of_hosts_leaves_larger_members_out() -> None:
-    done = run("--find", "hosts=100..120", "radix=8", "--json")
-    document = json.loads(done.stdout)
+    document = json.loads(run("--find", "hosts=100..120", "radix=8", "--json").stdout)
     assert all(100 <= figures["fabric"]["hosts"] <= 120 for figures in document["designs"])
     assert any(reason.endswith("expected 100 to 120") for reason in document["rejected"])
 
@@ -253,8 +250,7 @@ def test_ports_that_slept_in_a_run_draw_by_how_often_they_woke() -> None:
         return float(rows["low_power_idle"])
 
     # A burst wakes a port once, where each of its packets is taken to when nothing is known.
-    wakes = sum(asleep.values("sleeps", "wakes"))
-    assert wakes < sum(asleep.values("ports", "tx_packets")) / 4
+    assert sum(asleep.values("sleeps", "wakes")) < sum(asleep.values("ports", "tx_packets")) / 4
     assert draws(asleep) < draws(awake)
 
 

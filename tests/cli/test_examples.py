@@ -23,8 +23,7 @@ def examples() -> Iterator[str]:
 
 
 def in_fences(guide: Path) -> Iterator[str]:
-    parts = guide.read_text().split("```")[1::2]
-    for part in parts:
+    for part in guide.read_text().split("```")[1::2]:
         language, _, text = part.partition("\n")
         yield from text.replace("\\\n", "").splitlines() if language in {"", "sh"} else ()
 

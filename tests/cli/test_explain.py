@@ -69,8 +69,7 @@ def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Pa
 
 def test_a_result_is_explained_without_running_again(scenario: Path, tmp_path: Path) -> None:
     etherweave.run(scenario).save(tmp_path / "result")
-    again = explained(tmp_path / "result")
-    assert again == explained(scenario, "--no-ports")
+    assert explained(tmp_path / "result") == explained(scenario, "--no-ports")
     assert explained(tmp_path / "result", "--ports") == explained(scenario)
     text = command_line.run_here("explain", tmp_path / "result", "--longest", "1").stdout
     assert "copies between sockets and the program" in text
@@ -80,8 +79,7 @@ def test_a_result_is_explained_without_running_again(scenario: Path, tmp_path: P
 def test_run_and_report_begin_with_what_limits_a_job(scenario: Path, tmp_path: Path) -> None:
     done = command_line.run_here("run", scenario, "-o", tmp_path / "result")
     assert done.stdout.splitlines()[1].startswith("pair: limited by the host, ")
-    page = write_report(tmp_path / "result", tmp_path).read_text()
-    assert "What limits each job" in page
+    assert "What limits each job" in write_report(tmp_path / "result", tmp_path).read_text()
     assert (tmp_path / "limits.svg").exists()
 
 
@@ -102,8 +100,7 @@ def test_a_report_of_two_results_says_which_part_differs(scenario: Path, tmp_pat
     ],
 )
 def test_what_is_not_explained_says_why(arguments: tuple[str | Path, ...], expected: str) -> None:
-    done = command_line.run_here("explain", *arguments, code=2)
-    assert expected in done.stderr
+    assert expected in command_line.run_here("explain", *arguments, code=2).stderr
 
 
 def test_a_result_without_ranks_says_which_key_is_missing(tmp_path: Path) -> None:
@@ -136,8 +133,7 @@ INCAST = {
 
 
 def test_waits_in_the_network_are_named_by_ports_and_whose_packets_go_first(tmp_path: Path) -> None:
-    result = etherweave.run(INCAST, {"observe.ranks": True, "observe.waits": True})
-    (job,) = limits(result)
+    (job,) = limits(etherweave.run(INCAST, {"observe.ranks": True, "observe.waits": True}))
     waits = job.parts_ns.get("network", 0.0) + job.parts_ns.get("rendezvous", 0.0)
     assert sum(job.causes_ns.values()) == pytest.approx(waits, rel=1e-12)
     cause = next(iter(job.causes_ns))
@@ -174,8 +170,7 @@ def answers_of(topology: dict[str, Any], **others: Any) -> dict[str, Answer]:
 
 
 def test_a_taper_is_removed_where_a_fabric_has_one() -> None:
-    clos = {"radix": 8, "hosts": 24, "uplinks": [{"ports": 2}]}
-    answers = answers_of({"folded_clos": clos})
+    answers = answers_of({"folded_clos": {"radix": 8, "hosts": 24, "uplinks": [{"ports": 2}]}})
     assert (answers["taper"].saved or 0) > 0
     assert answers["paths"].time_us is not None
     tree = {"leaves": 2, "hosts_per_leaf": 4, "cores": 2, "links_per_core": 2}
@@ -194,8 +189,7 @@ def test_a_question_that_does_not_apply_says_why() -> None:
 
 def test_hosts_keep_their_planes_on_one_switch() -> None:
     tree = {"leaves": 2, "hosts_per_leaf": 4, "cores": 1, "links_per_core": 1}
-    answers = answers_of({"fat_tree": tree}, host_ports={"planes": 2})
-    assert (answers["fabric"].saved or 0) > 0
+    assert (answers_of({"fat_tree": tree}, host_ports={"planes": 2})["fabric"].saved or 0) > 0
 
 
 def taper(links: int) -> dict[str, Any]:

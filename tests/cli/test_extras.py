@@ -21,8 +21,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch, package: str, *words: object) -> st
         if re.match(r"etherweave\.(bench|measurements|pages|report)\b", name)
     ]:
         monkeypatch.delitem(sys.modules, name)
-    done = command_line.invoke(*words, code=2)
-    return done.stderr
+    return command_line.invoke(*words, code=2).stderr
 
 
 @pytest.mark.parametrize(

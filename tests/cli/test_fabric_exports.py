@@ -34,8 +34,7 @@ PLAIN = [name for name in FABRICS if name != "odd"]
 
 
 def exported(fabric: str, form: str) -> list[str]:
-    scenario = {"name": fabric, "topology": FABRICS[fabric]}
-    return list(etherweave.export(scenario, form).values())
+    return list(etherweave.export({"name": fabric, "topology": FABRICS[fabric]}, form).values())
 
 
 def rows(text: str) -> list[dict[str, str]]:

@@ -58,8 +58,7 @@ def test_an_argument_that_is_not_utf_8_is_a_mistake(place: str) -> None:
     ids=lambda setting: f"{setting[:12]!r} of {len(setting)}",
 )
 def test_a_setting_that_no_scenario_holds_is_a_mistake(setting: str) -> None:
-    said = mistake("run", FIRST, "--set", setting)
-    assert said.count("\n") == 1
+    assert mistake("run", FIRST, "--set", setting).count("\n") == 1
 
 
 @pytest.mark.parametrize("number", [str(2**64), "-1", "0", "1e3", "x", "٣", "9" * 5000])

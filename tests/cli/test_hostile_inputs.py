@@ -80,8 +80,7 @@ def offences(
             for damage in damages(file, seed)
         ]
         for name, damage in chance.sample(cases, min(cases_max, len(cases))):
-            copy = damaged(inputs, name, damage, place)
-            if wrong := offence(*words(copy), lines_max=lines_max):
+            if wrong := offence(*words(damaged(inputs, name, damage, place)), lines_max=lines_max):
                 result.append(f"{name}, {damage.name}: {wrong}")
     return result
 
@@ -137,8 +136,7 @@ def _scenario(paths: dict[str, Path]) -> Path:
 def test_damaged_benchmarks_are_reported_in_one_sentence(
     inputs: dict[str, Path], tmp_path: Path, words: Callable[[Path], Sequence[object]]
 ) -> None:
-    texts = offences(inputs["benchmarks"], tmp_path / "all" / "copy", words, "*.*")
-    assert texts == []
+    assert offences(inputs["benchmarks"], tmp_path / "all" / "copy", words, "*.*") == []
 
 
 @pytest.mark.parametrize("verb", ["show", "openmetrics"])
@@ -329,8 +327,7 @@ def test_a_damaged_configuration_is_reported_in_one_sentence(tmp_path: Path, sys
     marking = {"queue_min": "50kB", "queue_max": "200kB", "share_max": 0.1}
     roce: dict[str, object] = {"transport": {"roce": {"dcqcn": {}}}}
     scenario = {"topology": FEW["topology"], "switch": {"ecn": marking}, **roce}
-    exported = policy(scenario, options=ExportOptions(system=system))
-    for name, text in files(exported, system).items():
+    for name, text in files(policy(scenario, options=ExportOptions(system=system)), system).items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text)
     assert offence("control", "lint", home) == ""

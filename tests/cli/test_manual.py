@@ -25,10 +25,8 @@ def test_every_command_has_a_man_page(tree: Path) -> None:
 
 @pytest.mark.needs("groff")
 def test_troff_has_no_warning_about_a_man_page(tree: Path) -> None:
-    files = sorted((tree / "share/man/man1").iterdir())
-    words = ["groff", "-man", "-ww", "-z", *map(str, files)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    words = ["groff", "-man", "-ww", "-z", *map(str, sorted((tree / "share/man/man1").iterdir()))]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stderr == ""
 
 
 @pytest.mark.needs("groff")
@@ -53,8 +51,7 @@ def test_bash_completes_verbs_and_options(words: str, among: str) -> None:
         "COMP_CWORD": str(len(words.split()) - 1),
         "_ETHERWEAVE_COMPLETE": "complete_bash",
     }
-    printed = subprocess.check_output(COMMAND, env=os.environ | asked, text=True)
-    assert among in printed.split()
+    assert among in subprocess.check_output(COMMAND, env=os.environ | asked, text=True).split()
 
 
 @pytest.mark.parametrize("shell", manual.COMPLETIONS)

@@ -141,12 +141,10 @@ def test_threads_change_nothing(turn: etherweave.Observation) -> None:
 
 def test_the_map_has_a_panel_for_each_pattern(turn: etherweave.Observation, tmp_path: Path) -> None:
     drawing = draw_heat(turn, tmp_path / "map.svg")
-    root = ElementTree.parse(drawing).getroot()
-    ids = [element.get("id", "") for element in root.iter()]
+    ids = [element.get("id", "") for element in ElementTree.parse(drawing).getroot().iter()]
     # Two panels and the scale of colours.
     assert sum(bool(re.fullmatch(r"axes_\d+", name)) for name in ids) == 3
-    again = draw_heat(turn, tmp_path / "again.svg")
-    assert again.read_bytes() == drawing.read_bytes()
+    assert draw_heat(turn, tmp_path / "again.svg").read_bytes() == drawing.read_bytes()
 
 
 def content(page: Path) -> dict[str, Any]:

@@ -104,8 +104,7 @@ def facts(result: Path) -> dict[str, object]:
 def test_a_capture_is_the_same_whichever_process_writes_it(tmp_path: Path) -> None:
     first, last = (tmp_path / f"{name}.pcapng" for name in ("first", "last"))
     scenario = SCENARIOS / "first.toml"
-    hosts = etherweave.fabric(scenario).tables["hosts"]
-    names = pl.DataFrame(hosts)["host"]
+    names = pl.DataFrame(etherweave.fabric(scenario).tables["hosts"])["host"]
     captures = [f"--pcap={names[0]}={first}", f"--pcap={names[-1]}={last}"]
     assert command_line.run("run", scenario, *captures).returncode == 0
     expected = [file.read_bytes() for file in (first, last)]

@@ -34,8 +34,7 @@ def test_long_runs_print_time_speed_and_rest_at_times(capsys: pytest.CaptureFixt
     # 30 million packet-hops in 10 s: 3 million per second. A quarter took 10 s, the rest takes 30.
     for wall_s in (10.0, 10.1, 19.9):
         report(facts(wall_s, fraction=0.25))
-    printed = capsys.readouterr()
-    assert printed == ("", "halo: 2.000 ms, 3.00 M packet-hops/s, 30 s left\n")
+    assert capsys.readouterr() == ("", "halo: 2.000 ms, 3.00 M packet-hops/s, 30 s left\n")
 
 
 def test_no_rest_is_printed_of_a_run_that_its_jobs_end(capsys: pytest.CaptureFixture[str]) -> None:

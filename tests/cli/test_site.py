@@ -59,8 +59,7 @@ def test_the_reference_has_every_command_key_and_function(site: Path) -> None:
 
 
 def test_the_reference_has_every_key_of_a_scenario_with_its_unit_and_default(site: Path) -> None:
-    page = (site / "reference/scenario.html").read_text()
-    rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
+    rows = re.findall(r"<tr>(.*?)</tr>", (site / "reference/scenario.html").read_text(), re.DOTALL)
     plain = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
     document = json.loads(etherweave.schema())
     tables = [document, *document["$defs"].values()]

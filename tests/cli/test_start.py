@@ -90,7 +90,6 @@ def test_threads_are_by_default_the_processors_that_the_process_may_use(verb: st
         f"from etherweave.cli import {verb} as v; print(v.ALL_PROCESSORS)",
     ]
     processor = min(os.sched_getaffinity(0))
-    bound = subprocess.check_output(["taskset", "-c", str(processor), *words], text=True)
-    assert bound == "1\n"
+    assert subprocess.check_output(["taskset", "-c", str(processor), *words], text=True) == "1\n"
     threads = next(option for option in dict(commands())[verb].params if option.name == "threads")
     assert threads.default == len(os.sched_getaffinity(0))

@@ -53,8 +53,7 @@ def test_a_group_without_an_entry_takes_ring_with_simple(tmp_path: Path) -> None
     file = tmp_path / "nccl_tuner.conf"
     file.write_text("allreduce,0,4294967295,tree,ll,-1,1,8\n")
     words = ("tune", SCENARIO, "--collective", "allreduce", *FEW, "--file", file)
-    text = command_line.run_here(*words).stdout
-    assert text.count("ring simple") == 2
+    assert command_line.run_here(*words).stdout.count("ring simple") == 2
 
 
 @pytest.mark.parametrize(
@@ -71,8 +70,7 @@ def test_a_group_without_an_entry_takes_ring_with_simple(tmp_path: Path) -> None
     ],
 )
 def test_a_mistake_is_named(words: tuple[str, ...], reason: str) -> None:
-    done = command_line.run_here("tune", SCENARIO, *words, code=2)
-    assert reason in done.stderr
+    assert reason in command_line.run_here("tune", SCENARIO, *words, code=2).stderr
 
 
 def test_a_scenario_without_nccl_is_refused() -> None:

@@ -34,8 +34,7 @@ def test_an_announcement_has_the_address_in_header_and_payload(service: Announce
     assert len(octets) >= 60
     assert read_announcement(octets, HOSTS) == Announcement(service, 1, MAC, MAC)
     # A switch that rewrites the header leaves the payload.
-    rewritten = octets[:6] + OTHER + octets[12:]
-    heard = read_announcement(rewritten, HOSTS)
+    heard = read_announcement(octets[:6] + OTHER + octets[12:], HOSTS)
     assert heard is not None
     assert (heard.address(PAYLOAD), heard.address(HEADER)) == (MAC, OTHER)
 
@@ -62,8 +61,7 @@ def test_a_message_says_how_the_address_of_its_receiver_was_recorded() -> None:
 
 def test_arp_of_others_is_no_announcement() -> None:
     octets = announcement(ARP, 1, MAC, HOSTS[1])
-    request = octets[:38] + HOSTS[2].to_bytes(4) + octets[42:]
-    assert read_announcement(request, HOSTS) is None
+    assert read_announcement(octets[:38] + HOSTS[2].to_bytes(4) + octets[42:], HOSTS) is None
     assert read_announcement(announcement(ARP, 1, MAC, 0x0A800009), HOSTS) is None
 
 

@@ -230,8 +230,7 @@ def test_every_port_of_crossed_cables_is_named_with_what_should_be_there() -> No
 
 def test_cables_without_frames_links_or_ports_and_cables_too_many_are_named() -> None:
     ports = {"s1": {1: True, 2: True, 3: False, 9: True}, "s2": {1: True, 2: True, 9: True}}
-    surplus = {SwitchPort("s1", 9): SwitchPort("s2", 9)}
-    seen = ObservedWiring(surplus, ports, {}, SETTLED)
+    seen = ObservedWiring({SwitchPort("s1", 9): SwitchPort("s2", 9)}, ports, {}, SETTLED)
     assert sentences(seen) == [
         "missing: s1 port 2 leads to nothing seen; expected s2 port 2",
         "down: s1 port 3 leads to nothing (no link); expected s2 port 3",

@@ -117,8 +117,7 @@ def test_a_link_that_goes_ends_the_request() -> None:
 
 
 def attribute(kind: int, value: bytes) -> bytes:
-    length = 4 + len(value)
-    return struct.pack("=HH", length, kind) + value.ljust(-(-len(value) // 4) * 4, b"\0")
+    return struct.pack("=HH", (4 + len(value)), kind) + value.ljust(-(-len(value) // 4) * 4, b"\0")
 
 
 def message(kind: int, flags: int, attributes: bytes) -> bytes:
@@ -133,11 +132,9 @@ ETH0 = attribute(3, b"eth0\0")
 def test_messages_of_the_kernel_report_links() -> None:
     # IFF_UP 0x1, IFF_RUNNING 0x40; RTM_NEWLINK 16, RTM_DELLINK 17; IFLA_CARRIER_CHANGES 35.
     counted = ETH0 + attribute(35, struct.pack("=I", 9))
-    octets = message(16, 0x41, counted) + message(24, 0, b"") + message(17, 0x1, ETH0)
-    assert list(links(octets)) == [
-        LinkChange("eth0", True, 9, False),
-        LinkChange("eth0", False, None, True),
-    ]
+    assert list(
+        links(message(16, 0x41, counted) + message(24, 0, b"") + message(17, 0x1, ETH0))
+    ) == [LinkChange("eth0", True, 9, False), LinkChange("eth0", False, None, True)]
 
 
 def test_broken_messages_end_without_harm() -> None:

@@ -55,11 +55,9 @@ def loaded() -> Iterator[KernelProgram]:
 @pytest.fixture(scope="module")
 def dragonfly(loaded: KernelProgram) -> Iterator[Fabric]:
     """Three groups of two switches with one host each, one cable between any two groups."""
-    scenario = {
-        "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
-        "control": {"rules": "conditional"},
-    }
-    planned = plan(scenario).plan
+    planned = plan(
+        {"topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}}, "control": {"rules": "conditional"}}
+    ).plan
     name = f"ew-fabric-{os.getpid()}"
     numbers = {switch.name: number for number, switch in enumerate(planned.switches)}
     with contextlib.ExitStack() as cleanup:
@@ -142,8 +140,7 @@ def paused(fabric: Fabric, switch: str, neighbour: str) -> Iterator[None]:
     (port,) = (
         port for port in fabric.plan.switches[numbers.index(neighbour)].ports if port.node == switch
     )
-    name = f"ew-fabric-{os.getpid()}"
-    with inside(name, f"s{numbers.index(neighbour)}-{port.number}") as end:
+    with inside(f"ew-fabric-{os.getpid()}", f"s{numbers.index(neighbour)}-{port.number}") as end:
         end.send(encode(Pause(1, 65535)))
         yield
         end.send(encode(Pause(1, 0)))

@@ -92,8 +92,7 @@ def wires() -> Iterator[Wires]:
         cleanup.enter_context(namespace(name))
         for port in PORTS:
             pair(name, f"p{port}", f"h{port}")
-        ends = {port: cleanup.enter_context(inside(name, f"h{port}")) for port in PORTS}
-        yield Wires(name, ends)
+        yield Wires(name, {port: cleanup.enter_context(inside(name, f"h{port}")) for port in PORTS})
 
 
 @pytest.fixture(scope="module")

@@ -76,8 +76,7 @@ def test_times_of_the_watchdog_that_files_do_not_have_are_named() -> None:
     settings = {"flow_control.pfc.watchdog.detection": "450ms"}
 
     def named(system: str, watchdog: Watchdog | None = None) -> list[str]:
-        options = ExportOptions(system=system, watchdog=watchdog)
-        notes = policy(TESTBED, settings, options).notes
+        notes = policy(TESTBED, settings, ExportOptions(system=system, watchdog=watchdog)).notes
         return [note for note in notes if "watchdog" in note]
 
     key = "flow_control.pfc.watchdog"
@@ -166,8 +165,7 @@ def test_cumulus_has_a_lossless_pool_and_leaves_buffers_to_the_switch() -> None:
     assert not any("port-buffer" in line for line in lines)
     assert "nv set interface swp13-16 qos pfc profile lossless-40m" in lines
     assert "nv set interface bond1 bond member swp13-16" in lines
-    marks = "nv set qos mapping default-global dscp 8,9,10,11,12,13,14,15 switch-priority 1"
-    assert marks in lines
+    assert "nv set qos mapping default-global dscp 8,9,10,11,12,13,14,15 switch-priority 1" in lines
 
 
 def test_the_yaml_of_cumulus_has_the_commands_as_a_tree() -> None:

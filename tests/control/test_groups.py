@@ -89,16 +89,14 @@ def test_groups_of_senders_with_factory_addresses_follow_the_tree_too() -> None:
     case = {"topology": {"dragonfly": FAMILIES["dragonfly"]}, "control": {"addresses": "rewrite"}}
     factory = {f"host{number}": 0xAA0000000000 + number for number in range(12)}
     made = plan(case, factory=factory)
-    fabric = PrintedFabric(made.plan)
-    arrived = fabric.follow("host3", Frame(0x01005E0000FB, factory["host3"]))
+    arrived = PrintedFabric(made.plan).follow("host3", Frame(0x01005E0000FB, factory["host3"]))
     assert Counter(port.node for port in arrived) == Counter(factory.keys() - {"host3"})
     assert {port.frame.eth_src for port in arrived} == {made.plan.hosts[3].mac}
 
 
 def test_where_a_fabric_falls_apart_groups_stay_on_their_part() -> None:
     scenario = {"topology": {"fat_tree": FAMILIES["fat_tree"]}}
-    cables = [f"leaf0 - core{core}" for core in (0, 0, 1, 1)]
-    made = plan(scenario, failed=cables)
+    made = plan(scenario, failed=[f"leaf0 - core{core}" for core in (0, 0, 1, 1)])
     arrived = PrintedFabric(made.plan).follow(
         "host0", Frame(0x01005E0000FB, made.plan.hosts[0].mac)
     )

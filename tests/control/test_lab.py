@@ -112,8 +112,7 @@ def test_hosts_have_planned_addresses_and_ping_each_other(scope: LabScope, plane
 
 
 def test_requests_for_addresses_are_answered_and_seen_nowhere_else(scope: LabScope) -> None:
-    lab = lifecycle.up(scope, "one", SQUARE)
-    boot = lab.boot
+    boot = lifecycle.up(scope, "one", SQUARE).boot
     # Those that a busy switch misses are asked again.
     assert boot.requests >= boot.answers >= 8
     assert boot.elsewhere == 0
@@ -122,8 +121,7 @@ def test_requests_for_addresses_are_answered_and_seen_nowhere_else(scope: LabSco
 
 
 def test_hosts_of_a_fabric_that_rewrites_keep_their_factory_addresses(scope: LabScope) -> None:
-    scenario = {**SQUARE, "control": {"addresses": "rewrite"}}
-    lab = lifecycle.up(scope, "one", scenario)
+    lab = lifecycle.up(scope, "one", {**SQUARE, "control": {"addresses": "rewrite"}})
     assert [host.mac for host in status.status(lab).hosts][-1] == "00:00:5e:00:53:07"
     assert status.status(lab).is_whole
     if shutil.which("ping"):
@@ -146,8 +144,7 @@ def test_hosts_find_each_other_by_a_fabric_manager(scope: LabScope, addresses: s
 
 
 def test_a_lab_goes_round_a_cable_that_failed(scope: LabScope) -> None:
-    cable = "group0.switch0 - group1.switch0"
-    lab = lifecycle.up(scope, "one", SQUARE, failed=[cable])
+    lab = lifecycle.up(scope, "one", SQUARE, failed=["group0.switch0 - group1.switch0"])
     result = compare(lab.layout, None)
     assert (result.pairs, result.arrived, result.as_tables) == (56, 56, 56)
     carried = status.port_counters(lab)
@@ -286,8 +283,7 @@ def progress(line):
 scope = LabScope(Path({str(scope.directory)!r}), {scope.prefix!r})
 lifecycle.up(scope, "one", {TRIANGLE!r}, plane={plane!r}, progress=progress)
 """
-    killed = subprocess.run([sys.executable, "-c", script], timeout=60)
-    assert killed.returncode == -signal.SIGKILL
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == -signal.SIGKILL
     assert lifecycle.all_labs(scope) == ["one"]
     with pytest.raises(StateError, match="is incomplete; expected `etherweave lab down`"):
         lifecycle.find(scope, None)
@@ -317,8 +313,7 @@ def kill(pid: int) -> None:
 
 
 def test_a_lab_whose_files_are_lost_is_found_by_its_prefix(scope: LabScope) -> None:
-    lab = lifecycle.up(scope, "one", TRIANGLE)
-    shutil.rmtree(lab.directory)
+    shutil.rmtree(lifecycle.up(scope, "one", TRIANGLE).directory)
     assert lifecycle.all_labs(scope) == ["one"]
     down(scope, "one")
 

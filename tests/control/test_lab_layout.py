@@ -258,8 +258,7 @@ def test_a_process_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatc
     ignore = (
         "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
     )
-    deaf = [sys.executable, "-c", ignore]
-    with subprocess.Popen(deaf, stdout=subprocess.PIPE) as child:
+    with subprocess.Popen([sys.executable, "-c", ignore], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None and child.stdout.readline() == b"\n"
         running = processes.process(child.pid)
         assert running is not None

@@ -109,8 +109,7 @@ def test_a_failed_cable_is_named_by_the_port_of_its_switch(tmp_path: Path) -> No
         first=fabric.cables[0].first._replace(end=SwitchPort(A, 1)),
         other=fabric.cables[0].other._replace(end=SwitchPort(B, 1)),
     )))  # fmt: skip
-    scenario = written(tmp_path, doubled.scenario("fabric"))
-    around = plan(scenario, failed=[f"{A}:1 - {B}"])
+    around = plan(written(tmp_path, doubled.scenario("fabric")), failed=[f"{A}:1 - {B}"])
     assert around.failed == (f"{A}:1 - {B}",)
     used = {action.port for rule in around.installed.switches[0].rules for action in rule.actions
             if type(action) is Output}  # fmt: skip
@@ -203,8 +202,7 @@ def test_the_command_line_writes_the_scenario_and_prints_its_plan(tmp_path: Path
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
-        listening = json.loads(process.stderr.readline())
-        with FakeSwitch(listening["port"], 0xA1) as switch:
+        with FakeSwitch(json.loads(process.stderr.readline())["port"], 0xA1) as switch:
             printed, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, errors
     # One rule was added and removed, each in a bundle of its own.

@@ -80,8 +80,7 @@ def test_each_mistake_is_found_by_its_rule(case: Mistake) -> None:
 @cache
 def wide_tree() -> tuple[tuple[str, str], ...]:
     wide = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 9, "cores": 1, "links_per_core": 2}}
-    written = files(policy(SCENARIO | {"topology": wide}, options=WHOLE), "sonic")
-    return tuple(written.items())
+    return tuple(files(policy(SCENARIO | {"topology": wide}, options=WHOLE), "sonic").items())
 
 
 @pytest.mark.parametrize("case", SONIC, ids=IDS)

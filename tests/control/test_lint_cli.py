@@ -82,8 +82,7 @@ def test_a_directory_without_a_switch_that_can_be_read_ends_with_2(tmp_path: Pat
 @pytest.mark.parametrize("system", ["onyx", "eos", "cumulus"])
 def test_commands_are_read_by_any_name_and_from_standard_input(tmp_path: Path, system: str) -> None:
     options = ExportOptions(system=system)
-    written = files(policy(SCENARIOS / "dcqcn.toml", options=options), system)
-    for name, text in written.items():
+    for name, text in files(policy(SCENARIOS / "dcqcn.toml", options=options), system).items():
         if not name.startswith("switch0"):
             continue
         result = command_line.run("control", "lint", "-", text=text)

@@ -258,8 +258,7 @@ def test_a_port_without_802_3x_pauses_loses_packets_where_others_have_them() -> 
     scenario |= {"flow_control": {"global_pause": {}}, "transport": {"roce": {}}}
     written = files(policy(scenario, options=ExportOptions(system="eos")), "eos")
     assert "pauses" not in found(written)
-    text = written["leaf0/eos.cfg"]
-    written["leaf0/eos.cfg"] = text.replace("   flowcontrol send on\n", "", 1)
+    written["leaf0/eos.cfg"] = written["leaf0/eos.cfg"].replace("   flowcontrol send on\n", "", 1)
     (pause,) = found(written)["pauses"]
     assert pause.found == "802.3x pause is on to receive only"
     assert [place for _, place in pause.places] == ["Ethernet1/1"]

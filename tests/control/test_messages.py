@@ -184,8 +184,7 @@ def test_a_group_is_what_os_ken_writes(osken: Any) -> None:
 def test_a_meter_is_what_os_ken_writes(command: ModCommand, osken: Any) -> None:
     parser, known = osken.ofproto_parser, osken.ofproto
     bands = [] if command is ModCommand.DELETE else [parser.OFPMeterBandDrop(1000, 50)]
-    flags = known.OFPMF_PKTPS | known.OFPMF_BURST
-    wanted = parser.OFPMeterMod(osken, command, flags, 2, bands)
+    wanted = parser.OFPMeterMod(osken, command, (known.OFPMF_PKTPS | known.OFPMF_BURST), 2, bands)
     wanted.set_xid(5)
     wanted.serialize()
     assert messages.meter_mod(Meter(2, 1000, 50), command, xid=5) == bytes(wanted.buf)

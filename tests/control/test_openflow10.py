@@ -45,8 +45,7 @@ def decisive(switch: SwitchPlan, **fields: int) -> FlowRule:
 
 @pytest.mark.parametrize("topology", [SQUARE, CLOS, BUTTERFLY, {"single_switch": {"hosts": 3}}])
 def test_rules_have_one_table_no_mask_and_one_action_list(topology: dict[str, object]) -> None:
-    made = planned(topology).plan
-    for switch in made.switches:
+    for switch in planned(topology).plan.switches:
         assert {(rule.table, rule.instructions) for rule in switch.rules} == {(0, ())}
         assert all(field.mask is None for rule in switch.rules for field in rule.match)
         assert (switch.groups, switch.meters, switch.protocol) == ((), (), "openflow10")
@@ -182,5 +181,4 @@ def test_a_bridge_speaks_openflow_1_0_only_and_a_changed_rule_is_a_difference() 
         load.install(daemons, bridge, replace(switch, rules=switch.rules[1:]))
         (line,) = load.differences(daemons, bridge, switch)
         assert line.startswith("+") and "0x88cc" in line
-        protocols = daemons.configure("get", "bridge", bridge, "protocols")
-        assert protocols.strip() == "[OpenFlow10]"
+        assert daemons.configure("get", "bridge", bridge, "protocols").strip() == "[OpenFlow10]"

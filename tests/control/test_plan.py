@@ -100,8 +100,7 @@ def test_conditional_rules_test_one_bit_and_one_rule_writes_them_all() -> None:
     switch = planned(DRAGONFLY, rules="conditional").plan.switches[0]
     # Rules for other groups watch the local links 3 to 5 and the global ones 6 and 7.
     assert switch.pause_bits == {3: 0, 4: 1, 5: 2, 6: 3, 7: 4}
-    conditional = [rule for rule in switch.rules if any(t.field == "metadata" for t in rule.match)]
-    for rule in conditional:
+    for rule in [rule for rule in switch.rules if any(t.field == "metadata" for t in rule.match)]:
         (watched,) = (t for t in rule.match if t.field == "metadata")
         (output,) = rule.actions
         assert isinstance(output, Output)
@@ -243,8 +242,7 @@ def test_two_priorities_do_for_conditional_dragonflies_and_rules_write_them() ->
     plain = planned(DRAGONFLY, rules="conditional").plan.switches[0]
     # Each rule to another switch writes its own, and sends after the last table.
     second = "write_metadata:0x2000000000000000/0xe000000000000000,"
-    sent = [line for line in lines(switch, Purpose.FORWARD) if "output:3" in line]
-    home, *remote = sent
+    home, *remote = [line for line in lines(switch, Purpose.FORWARD) if "output:3" in line]
     assert home.endswith(f"actions=write_actions(output:3),{second}goto_table:4"), "group 0: second"
     assert all(line.endswith("actions=write_actions(output:3),goto_table:4") for line in remote)
     own = [line for line in lines(switch, Purpose.FORWARD) if "output:6" in line]
@@ -320,8 +318,7 @@ def test_a_plan_is_warned_of_where_a_later_priority_has_no_larger_share() -> Non
 
 def test_several_ports_are_a_group() -> None:
     # Without shares of the sources, every uplink of a leaf is as good as the other.
-    tables = {"design": {"tables": {"share_by": "hash"}}}
-    switch = plan({**CLOS, **tables}).plan.switches[0]
+    switch = plan({**CLOS, **{"design": {"tables": {"share_by": "hash"}}}}).plan.switches[0]
     used = {step.group for row in switch.rules for step in row.actions if isinstance(step, ToGroup)}
     assert used == {group.number for group in switch.groups} == {1}
     (group,) = switch.groups

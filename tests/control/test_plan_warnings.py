@@ -108,8 +108,7 @@ def test_priorities_that_suffice_are_followed_around_failed_cables_too() -> None
 
 
 def test_families_without_a_known_number_of_priorities_are_followed_rule_by_rule() -> None:
-    torus = {"torus": {"dimensions": [{"size": 5}]}}
-    (found,) = warnings(torus, flow_control=PFC)
+    (found,) = warnings({"torus": {"dimensions": [{"size": 5}]}}, flow_control=PFC)
     assert found.startswith("flow_control: may deadlock: ")
     assert found.endswith("; expected flow_control.none")
     assert warnings({"mesh": {"dimensions": [{"size": 5}]}}, flow_control=PFC) == ()

@@ -102,8 +102,7 @@ def test_a_controller_that_starts_again_touches_nothing(lab: Lab) -> None:
         assert again.log.events("installed") == []
         # Every claim is above those before it.
         assert again.controller.role.generation == 2
-    after = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
-    assert after == before
+    assert [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges] == before
 
 
 def test_an_audit_mends_what_is_missing_changed_and_foreign(lab: Lab) -> None:
@@ -274,5 +273,4 @@ def test_the_second_controller_stands_by_and_takes_over_without_touching_rules(l
             assert second.log.events("installed") == []
             generations = [run.controller.role.generation for run in (first, second)]
             assert generations[1] > generations[0]
-    after = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
-    assert after == before
+    assert [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges] == before

@@ -34,8 +34,7 @@ LOCAL_CABLE, GLOBAL_CABLE = "group0.switch0 - group0.switch1", "group0.switch0 -
 
 
 def planned(topology: object, *failed: str, **control: object) -> PlannedDeployment:
-    scenario = {"name": "fabric", "topology": topology, "control": control}
-    return plan(scenario, failed=failed)
+    return plan({"name": "fabric", "topology": topology, "control": control}, failed=failed)
 
 
 def with_rules(
@@ -95,8 +94,7 @@ def test_a_plan_on_open_vswitch_is_the_design(topology: object, failed: tuple[st
     ],
 )
 def test_conditional_rules_go_round_paused_ports_as_designed(topology: object, pauses: str) -> None:
-    made = planned(topology, rules="conditional", pauses=pauses)
-    report = verify(made, ALL)
+    report = verify(planned(topology, rules="conditional", pauses=pauses), ALL)
     assert (report.findings, report.differences) == ((), {})
     # Once with half of the watched ports paused, once with all.
     assert report.followed[FrameKind.PAUSED] == 2 * report.followed[FrameKind.UNICAST]
@@ -111,8 +109,7 @@ def test_lossless_frames_arrive_in_the_priority_that_their_path_needs() -> None:
     # A minimal path of a dragonfly has a global link at most, behind which frames go on in 5.
     known = case_context(made, {}, seed=1)
     assert known.raising == {at for at, far in known.links.items() if at[0] // 2 != far // 2}
-    bad = with_rules(made, "group0.switch0", only(Purpose.PRIORITY, missing))
-    report = verify(bad, ALL)
+    report = verify(with_rules(made, "group0.switch0", only(Purpose.PRIORITY, missing)), ALL)
     assert wrong(report) == {FrameKind.LOSSLESS}
     assert {finding.switch for finding in report.findings} <= {"group0.switch0", "group0.switch1"}
     assert any("vlan vid=0,pcp=3" in finding.found for finding in report.findings)
@@ -122,8 +119,7 @@ def test_lossless_frames_arrive_in_the_priority_that_their_path_needs() -> None:
 @pytest.mark.needs("ovs")
 @pytest.mark.parametrize("pauses", ["port", "class"])
 def test_two_priorities_that_rules_write_arrive_as_the_design_says(pauses: str) -> None:
-    made = planned(SMALL, rules="conditional", priorities=[3, 5], pauses=pauses)
-    report = verify(made, ALL)
+    report = verify(planned(SMALL, rules="conditional", priorities=[3, 5], pauses=pauses), ALL)
     assert (report.findings, report.differences) == ((), {})
     # Lossless and other frames, first without pauses, then with half of the ports paused, then all.
     frames = 12 * 11
@@ -276,8 +272,7 @@ def test_every_wrong_rule_of_deployment_is_found(
     made = planned(SMALL)
     # The switches are a ring of six, and the tree begins at the first: the link that it leaves
     # out ends at the switch that is farthest from there.
-    report = verify(with_rules(made, "group1.switch1", only(purpose, change)), ALL)
-    assert wrong(report) == kinds
+    assert wrong(verify(with_rules(made, "group1.switch1", only(purpose, change)), ALL)) == kinds
 
 
 @pytest.mark.needs("ovs")
@@ -291,8 +286,7 @@ def test_a_condition_on_another_port_s_pause_is_found() -> None:
         )
         return rule._replace(match=tuple(tests))
 
-    report = verify(with_rules(made, "group0.switch0", other_bit), ALL)
-    assert wrong(report) == {FrameKind.PAUSED}
+    assert wrong(verify(with_rules(made, "group0.switch0", other_bit), ALL)) == {FrameKind.PAUSED}
 
 
 @pytest.mark.needs("ovs")
@@ -388,8 +382,7 @@ def test_findings_are_named_and_end_with_1(scenario: Path, monkeypatch: pytest.M
     bad = with_rules(made, "group0.switch0", wrong_port)
     monkeypatch.setattr(verb, "warned_plan", lambda *_, **__: bad)
     command = ["control", "verify", str(scenario), "--pairs", "all", "--json"]
-    done = command_line.invoke(*command, code=1)
-    result = json.loads(done.stdout)
+    result = json.loads(command_line.invoke(*command, code=1).stdout)
     assert result["good"] is False
     # By the default rule: port 3 to the other switch became port 4 to another group.
     expected = FrameFinding(
@@ -492,5 +485,4 @@ def test_a_rule_that_leads_out_of_a_plane_is_found() -> None:
         assert field.mask is not None
         return rule._replace(match=(field._replace(mask=field.mask & ~4),))
 
-    report = verify(with_rules(made, "plane0.leaf0", other_plane), ALL)
-    assert wrong(report) == {FrameKind.UNKNOWN}
+    assert wrong(verify(with_rules(made, "plane0.leaf0", other_plane), ALL)) == {FrameKind.UNKNOWN}

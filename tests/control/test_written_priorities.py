@@ -71,8 +71,7 @@ def test_frames_rise_through_a_priority_per_link_of_a_butterfly() -> None:
 
 @pytest.mark.parametrize("priority", [None, 0, 4])
 def test_other_frames_keep_their_priority_and_take_the_same_ports(priority: int | None) -> None:
-    made = conditional(DRAGONFLY)
-    fabric = PrintedFabric(made.plan)
+    fabric = PrintedFabric(conditional(DRAGONFLY).plan)
     without = PrintedFabric(conditional(DRAGONFLY, priorities=[]).plan)
     for kept, plain in zip(paths(fabric, priority), paths(without, priority), strict=True):
         assert kept == plain

@@ -96,8 +96,7 @@ def test_the_longest_queues_are_sampled_and_drawn() -> None:
 
 def test_the_drawing_names_and_colours_the_busiest_links() -> None:
     user = session(INCAST)
-    result = user.run({}, silent, has_queues=False).result
-    loads = figures.loads_of(result)
+    loads = figures.loads_of(user.run({}, silent, has_queues=False).result)
     assert figures.busiest(loads)[0].startswith("leaf0 to host0: ")
     drawn = figures.fabric_picture(user.source, {}, loads)
     assert isinstance(drawn, bytes)
@@ -138,8 +137,7 @@ def test_a_scenario_is_saved_as_written_or_with_its_changes(tmp_path: Path) -> N
 
 
 def test_files_that_a_scenario_names_are_found_beside_it(tmp_path: Path) -> None:
-    links = "h0,s0,100Gb/s,3m\nh1,s0,100Gb/s,3m\n"
-    (tmp_path / "links.csv").write_text(links)
+    (tmp_path / "links.csv").write_text("h0,s0,100Gb/s,3m\nh1,s0,100Gb/s,3m\n")
     file = tmp_path / "mine.toml"
     file.write_text('[topology.custom]\nfile = "links.csv"\n')
     user = Session()

@@ -65,8 +65,7 @@ def test_a_posted_text_is_read_or_the_reason_is_the_right_one(case: Case) -> Non
 
 
 def test_runs_of_several_titles_are_read_apart() -> None:
-    text = (CASES / "13-iperf3-titles/tcp.txt").read_text()
-    document = parse(text)
+    document = parse((CASES / "13-iperf3-titles/tcp.txt").read_text())
     assert not document.failures and not document.unknown_lines
     rates = [value(report, "bandwidth", side="receiver") * 8 for report in document.reports]
     assert rates == [3.27e9, 3.27e9, 3.36e9]
@@ -248,8 +247,7 @@ def test_a_receiver_that_got_nothing_is_reported_from_json_too() -> None:
 
 def test_whole_times_of_perftest_are_cycles_without_its_command_too() -> None:
     text = (CASES / "15-perftest-facts/ib_write_lat.txt").read_text()
-    bare = text[text.index("---") :]
-    assert "are whole in every row: cycles" in failure(bare).reason
+    assert "are whole in every row: cycles" in failure(text[text.index("---") :]).reason
 
 
 def test_elements_of_old_gloo_have_a_size_where_the_rate_says_so() -> None:

@@ -234,8 +234,7 @@ def test_what_a_command_shows_is_called_a_state(name: str, command: str) -> None
 
 def test_a_named_file_that_is_not_read_ends_with_2_beside_one_that_is() -> None:
     state = CASES / "show-outputs/eos-pfc.txt"
-    right = CASES / HOSTS / "right.sh"
-    done = command_line.invoke("control", "lint", state, right, code=2)
+    done = command_line.invoke("control", "lint", state, (CASES / HOSTS / "right.sh"), code=2)
     assert done.stdout == "no findings in 0 switches, 1 host; not read: 1 file\n"
 
 

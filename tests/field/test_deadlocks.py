@@ -45,8 +45,7 @@ def test_routing_that_cannot_deadlock_reaches_the_time_limit() -> None:
 
 def test_retransmissions_that_arrive_do_not_hide_a_deadlock() -> None:
     """Nothing new arrives after the first milliseconds; the limit is 10 s of simulated time."""
-    done = invoke("run", DEAD, "--json", code=STUCK)
-    summary = json.loads(done.stdout)
+    summary = json.loads(invoke("run", DEAD, "--json", code=STUCK).stdout)
     assert summary["end_ns"] < 11e9
     assert summary["stuck_report"].startswith("Deadlock: group0.switch1 port 3 (priority 0), ")
 

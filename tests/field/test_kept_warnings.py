@@ -55,8 +55,7 @@ def lone_pair(tmp_path: Path, goal: str, eager_max: str) -> list[str]:
         workload.goal = { file = "two.goal" }
         """
     )
-    keys = {"host.mpi_roce.eager_max": eager_max}
-    return list(etherweave.run(file, keys).summary["warnings"])
+    return list(etherweave.run(file, {"host.mpi_roce.eager_max": eager_max}).summary["warnings"])
 
 
 def flows(size: int) -> str:

@@ -59,8 +59,7 @@ RUN = '_core.run(text, "a.toml", list(changes), 1, [], lambda at: at["wall_s"] <
 @pytest.mark.parametrize("case", ["cg_inner.toml", "4205.toml"])
 @pytest.mark.parametrize("call", [SHOW, RUN], ids=["show", "run"])
 def test_sizes_of_workloads_are_refused_before_anything_is_built(case: str, call: str) -> None:
-    text = (CASES / "55-no-forecast" / case).read_text()
-    result = memory_and_time_of(text, (), call)
+    result = memory_and_time_of((CASES / "55-no-forecast" / case).read_text(), (), call)
     assert result.startswith("a.toml:"), result
     assert "job.0.workload." in result and "expected" in result, result
 

@@ -93,8 +93,7 @@ def test_a_prefix_of_every_line_changes_no_number(name: str) -> None:
 
 def test_ranks_without_a_benchmark_are_in_the_same_text() -> None:
     text = prefixed(captured(TEXTS[0]), lambda line: "0: ")
-    noisy = text.replace("0: 4 ", "3: NCCL INFO cpu affinity\n1: \n0: 4 ")
-    (report,) = parse(noisy).reports
+    (report,) = parse(text.replace("0: 4 ", "3: NCCL INFO cpu affinity\n1: \n0: 4 ")).reports
     assert value(report, "latency", size=4) == value(parse(text).reports[0], "latency", size=4)
     (failed,) = parse(text + "1: Segmentation fault (core dumped)\n").reports
     assert not failed.is_sound
@@ -102,8 +101,7 @@ def test_ranks_without_a_benchmark_are_in_the_same_text() -> None:
 
 def test_hosts_that_run_a_benchmark_each_are_read_apart() -> None:
     first = captured(TEXTS[0]).splitlines()
-    second = captured("osu-micro-benchmarks/osu_bw-7.4.txt").splitlines()
-    pairs = zip(first, second, strict=False)
+    pairs = zip(first, captured("osu-micro-benchmarks/osu_bw-7.4.txt").splitlines(), strict=False)
     text = "".join(f"node1: {first}\nnode2: {other}\n" for first, other in pairs)
     assert {report.program for report in parse(text).reports} == {"osu_latency", "osu_bw"}
     assert not parse(text).failures

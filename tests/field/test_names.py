@@ -153,11 +153,9 @@ def test_a_name_of_the_field_case_is_refused_for_its_slash() -> None:
 def test_tables_are_quoted_by_column() -> None:
     import polars
 
-    table = polars.DataFrame({"a": ["=1", "b", None, "\t="], "n": [-1, 2, 3, 4]})
-    assert quoted_table(table).to_dict(as_series=False) == {
-        "a": ["'=1", "b", None, "'\t="],
-        "n": [-1, 2, 3, 4],
-    }
+    assert quoted_table(
+        polars.DataFrame({"a": ["=1", "b", None, "\t="], "n": [-1, 2, 3, 4]})
+    ).to_dict(as_series=False) == {"a": ["'=1", "b", None, "'\t="], "n": [-1, 2, 3, 4]}
 
 
 PATHS = {"directory", "output", "home", "folder", "place", "root", "fresh", "workplace"}

@@ -41,8 +41,7 @@ def test_a_routing_that_decides_for_no_packet_names_those_that_do() -> None:
 
 
 def test_an_error_names_the_only_routing_that_decides() -> None:
-    message = refusal(TORUS / "long_ring.toml")
-    assert "expected one of disjoint_trees on this fabric" in message
+    assert "expected one of disjoint_trees on this fabric" in refusal(TORUS / "long_ring.toml")
 
 
 @pytest.mark.parametrize("name", ["links.toml", "graph.toml"])

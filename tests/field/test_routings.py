@@ -37,8 +37,7 @@ def run(text: str, folder: Path, **changes: object) -> etherweave.Result:
     """Run a scenario with some keys changed."""
     file = folder / "scenario.toml"
     file.write_text(text)
-    overrides = {key.replace("__", "."): value for key, value in changes.items()}
-    return etherweave.run(file, overrides)
+    return etherweave.run(file, {key.replace("__", "."): value for key, value in changes.items()})
 
 
 def of_routing(result: etherweave.Result) -> list[str]:

@@ -15,9 +15,8 @@ CASES = Path(__file__).parent / "cases"
 
 def test_a_text_is_read_in_each_form_in_which_systems_keep_it() -> None:
     text = (CASES / "01-osu-7.2-gpu-header/osu_bw.txt").read_text()
-    lines = text.splitlines()
-    entries = (json.dumps({"log": f"{line}\n", "stream": "stdout"}) for line in lines)
-    forms = {
+    entries = (json.dumps({"log": f"{line}\n", "stream": "stdout"}) for line in text.splitlines())
+    for name, form in {
         "a log of Docker": "\n".join(entries) + "\n",
         "a web page": f"<pre><code>{text}</code></pre>\n",
         "ends of lines of a web page": text.replace("\n", "<br>\n"),
@@ -30,8 +29,7 @@ def test_a_text_is_read_in_each_form_in_which_systems_keep_it() -> None:
         "UTF-16 without a mark": decoded(text.encode("utf-16-le")),
         "UTF-16, large first": decoded(text.encode("utf-16-be")),
         "UTF-32": decoded(("\ufeff" + text).encode("utf-32-le")),
-    }
-    for name, form in forms.items():
+    }.items():
         assert figures_of(form) == figures_of(text), name
 
 
@@ -53,13 +51,11 @@ def test_a_run_whose_title_says_no_validation_is_not_verified() -> None:
     text = (CASES / "04-nccl-unvalidated-called-verified/new.txt").read_text()
     assert parse(text.replace("N/A", "  0")).reports[0].valid is None
     half = (CASES / "02-nccl-relative-error-of-half/all_reduce-half.txt").read_text()
-    nan = half.replace("12.01  5e-04", "12.01    nan")
-    assert parse(nan).reports[0].valid is False
+    assert parse(half.replace("12.01  5e-04", "12.01    nan")).reports[0].valid is False
 
 
 def test_a_client_without_the_total_of_its_receiver_is_incomplete() -> None:
-    text = captured("iperf3/tcp-1stream.txt")
-    (report,) = parse(re.sub(r".* receiver\n", "", text)).reports
+    (report,) = parse(re.sub(r".* receiver\n", "", captured("iperf3/tcp-1stream.txt"))).reports
     assert not report.is_sound and "the receiver's total is missing" in report.warnings
 
 

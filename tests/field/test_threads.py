@@ -17,8 +17,7 @@ def assert_same_on_any_threads(changes: dict[str, object], counts: tuple[int, ..
     results = [etherweave.run(CASE, changes, threads=threads) for threads in counts]
     tables = [{name: pyarrow.table(table) for name, table in run.tables.items()} for run in results]
     for other in tables[1:]:
-        differing = [name for name in other if not other[name].equals(tables[0][name])]
-        assert differing == []
+        assert [name for name in other if not other[name].equals(tables[0][name])] == []
     assert len({str(result.summary["fingerprint"]) for result in results}) == 1
     return sum(row["timeouts"] for row in tables[0]["flows"].to_pylist())
 

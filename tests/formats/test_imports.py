@@ -160,8 +160,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("name", "text", "expected"), MISTAKES)
 def test_damage_of_a_file_is_named(name: str, text: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    done = command_line.invoke("import", tmp_path / name, code=2)
-    assert expected in done.stderr
+    assert expected in command_line.invoke("import", tmp_path / name, code=2).stderr
 
 
 def test_a_name_that_leads_out_of_the_output_is_that_of_the_option(tmp_path: Path) -> None:

@@ -119,8 +119,7 @@ def test_a_file_has_the_counts_of_its_format(
 ) -> None:
     file = source(DATA / names[0])
     assert next(name for name in READERS if reader(name).recognises(file)) == form
-    scenario = imported(*names)
-    description = describe(scenario.fabric)
+    description = describe(imported(*names).fabric)
     assert description.hosts == hosts
     assert description.host_ports == sum(
         count for (kind, _), count in cables.items() if kind == "host"
@@ -148,14 +147,12 @@ def test_graphs_without_hosts_ask_for_them() -> None:
 
 def test_labels_of_yed_are_names_and_groups_are_passed_over() -> None:
     scenario = imported("yed.graphml", answers=Answers(hosts="gpu*"))
-    names = sorted(set(scenario.fabric.tables["hosts"].values("host")))
-    assert names == ["gpu1", "gpu2"]
+    assert sorted(set(scenario.fabric.tables["hosts"].values("host"))) == ["gpu1", "gpu2"]
     assert rates(describe(scenario.fabric)) == {("host", 200): 3}
 
 
 def test_what_a_file_does_not_say_is_assumed_by_its_key() -> None:
-    scenario = imported("anynet.txt")
-    rate, length, link_class = scenario.assumed
+    rate, length, link_class = imported("anynet.txt").assumed
     assert rate == "rate 100Gb/s of all cables (--rate)"
     assert length == "length 3m of all cables (--length)"
     assert link_class.startswith("1 cable that may join groups or pods is local, as none has a ")
@@ -286,8 +283,7 @@ NETBOX = {
 def test_what_an_edge_or_node_says_replaces_defaults(texts: dict[str, str], tmp_path: Path) -> None:
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-    files = [tmp_path / name for name in texts]
-    made = scenario_of(read(files), "fabric", Answers(rate="100Gb/s"))
+    made = scenario_of(read([tmp_path / name for name in texts]), "fabric", Answers(rate="100Gb/s"))
     assert rates(describe(made.fabric)) == {("host", 400): 1, ("local", 100): 1}
 
 

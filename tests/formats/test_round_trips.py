@@ -86,16 +86,14 @@ CASES = [(fabric, form) for form in SAID for fabric in (PLAIN if form == "netbox
 @pytest.mark.parametrize(("fabric", "form"), CASES)
 def test_cables_come_back_with_all_of_the_export(fabric: str, form: str, tmp_path: Path) -> None:
     built = etherweave.fabric({"name": fabric, "topology": FABRICS[fabric]})
-    again = imported(fabric, form, tmp_path).fabric
-    assert links(again, *SAID[form]) == links(built, *SAID[form])
+    assert links(imported(fabric, form, tmp_path).fabric, *SAID[form]) == links(built, *SAID[form])
 
 
 @pytest.mark.parametrize("fabric", FABRICS)
 @pytest.mark.parametrize("form", ["graphml", "edges", "cables"])
 def test_exports_of_an_import_are_the_same_bytes(fabric: str, form: str, tmp_path: Path) -> None:
     before = [path.read_text() for path in exported(fabric, form, tmp_path)]
-    after = imported(fabric, form, tmp_path).fabric.export(form, [])
-    assert list(after.values()) == before
+    assert list(imported(fabric, form, tmp_path).fabric.export(form, []).values()) == before
 
 
 LINKS = {  # One switch more than its tree in Slurm has, other rates; a root without hosts.
@@ -169,8 +167,7 @@ def below(path: Path) -> set[frozenset[str]]:
 @pytest.mark.parametrize("fabric", PLAIN)
 def test_slurm_has_the_same_hosts_below_switches_by_an_import(fabric: str, tmp_path: Path) -> None:
     (path,) = exported(fabric, "slurm", tmp_path)
-    scenario = imported(fabric, "slurm", tmp_path)
-    (text,) = scenario.fabric.export("slurm", []).values()
+    (text,) = imported(fabric, "slurm", tmp_path).fabric.export("slurm", []).values()
     again = tmp_path / "again.conf"
     again.write_text(text, encoding="utf-8")
     assert below(again) == below(path)

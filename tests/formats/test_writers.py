@@ -33,8 +33,7 @@ LOADED = {
 
 
 def written(topology: dict[str, object], form: str, result: Result | None = None) -> dict[str, str]:
-    fabric = etherweave.fabric({"name": "f", "topology": topology})
-    return dict(write(fabric, form, result))
+    return dict(write(etherweave.fabric({"name": "f", "topology": topology}), form, result))
 
 
 def reread(texts: dict[str, str], folder: Path, suffix: str = "") -> object:

@@ -125,11 +125,10 @@ def test_a_page_shows_errors_iterations_tests_and_constants(tmp_path: Path) -> N
 def test_a_latency_is_half_a_round_trip_and_a_bandwidth_a_window_over_time(tmp_path: Path) -> None:
     """20 us there and back; 64 messages of 1024 B in 64 us are 1024 MB/s, or 8.192 Gb/s."""
     calibrated = load_calibration(save(tmp_path))
-    cases = [
+    for make, expected in [
         (sections.latencies, {"measured": [10.0, 20.0], "predicted": [11.0, 22.0]}),
         (sections.bandwidths, {"measured": [8.192], "predicted": [8.192 / 1.1]}),
-    ]
-    for make, expected in cases:
+    ]:
         section = make(calibrated)
         assert section is not None and section.figure is not None
         drawn = {str(line.get_label()): line.get_ydata() for line in section.figure.axes[0].lines}
@@ -173,8 +172,7 @@ def test_iterations_of_all_launches_stand_beside_those_predicted(tmp_path: Path)
 
 
 def test_without_launches_only_what_was_predicted_is_drawn(tmp_path: Path) -> None:
-    calibrated = load_calibration(save(tmp_path))
-    section = iterations(calibrated)
+    section = iterations(load_calibration(save(tmp_path)))
     assert section is not None and section.figure is not None
     assert [line.get_label() for line in section.figure.axes[0].lines] == ["predicted"]
     bare = replace(FOUND_OUT, held_out=(replace(FFT, predicted_iterations_s=()),))
@@ -251,8 +249,7 @@ def test_a_broken_launch_is_reported(tmp_path: Path) -> None:
 
 
 def test_nothing_stands_beside_a_calibration(tmp_path: Path) -> None:
-    place = save(tmp_path / "calibrated")
-    done = command_line.invoke("report", place, "--beside", tmp_path)
+    done = command_line.invoke("report", save(tmp_path / "calibrated"), "--beside", tmp_path)
     assert (done.exit_code, "a calibration; expected a result" in done.stderr) == (2, True)
 
 
@@ -260,5 +257,4 @@ def test_nothing_stands_beside_a_calibration(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("quick_figures")
 def test_names_with_marks_of_formulas_are_drawn_as_they_are(tmp_path: Path) -> None:
     odd = replace(FOUND_OUT, held_out=(replace(FFT, name=r"$\frac{x$"),))
-    page = write_report(save(tmp_path, odd), tmp_path).read_text()
-    assert r"$\frac{x$" in page
+    assert r"$\frac{x$" in write_report(save(tmp_path, odd), tmp_path).read_text()

@@ -84,8 +84,7 @@ def test_a_counter_that_was_set_back_counts_from_zero(tmp_path: Path) -> None:
     table = polars.read_parquet(file)
     counts = [1000, 1100, 40, *(140 + 100 * at for at in range(8))]
     table.with_columns(sent_bytes=polars.Series(counts, dtype=polars.UInt64)).write_parquet(file)
-    result = track(tmp_path, LAUNCH).total(INTERFACE, "sent_bytes")
-    assert result == 100 + 40 + 8 * 100
+    assert track(tmp_path, LAUNCH).total(INTERFACE, "sent_bytes") == 100 + 40 + 8 * 100
 
 
 def test_rates_are_those_of_the_part_that_was_recorded() -> None:
@@ -269,8 +268,7 @@ def test_of_many_hosts_the_worst_is_named(tmp_path: Path) -> None:
         "dotted: n3, the most",
         "dotted: n3, the least",
     ]
-    user = section.figure.axes[0].lines[0]
-    values = np.asarray(user.get_ydata(), dtype=float)
+    values = np.asarray(section.figure.axes[0].lines[0].get_ydata(), dtype=float)
     assert values[np.isfinite(values)] == pytest.approx(0.1)
 
 

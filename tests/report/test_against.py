@@ -112,15 +112,14 @@ def test_jobs_are_measured_as_the_tools_count_them() -> None:
         "cube": ("halo3d-26", None, 2),
     }
     delivered = float(result.to_polars("streams")["goodput_gbps"].to_numpy().sum())
-    expected = {
+    for name, value in {
         "ping": mean_s(result, "ping") / 2,
         "one": 8 * 65536 / mean_s(result, "one"),
         "both": 2 * 8 * 65536 / mean_s(result, "both"),
         "sum": mean_s(result, "sum"),
         "funnel": delivered * 1e9 / 8,
         "cube": mean_s(result, "cube"),
-    }
-    for name, value in expected.items():
+    }.items():
         assert outcome[name].values == pytest.approx([value])
 
 
@@ -233,8 +232,7 @@ def test_an_application_counts_as_published_and_alone() -> None:
     (own,) = quantities(run({"halo": HALO}, run={}))
     assert (own.metric, own.ranks, own.is_as_published) == (ITERATION_TIME, 48, True)
     assert [reference.value for reference in published(own, fabric(simulated()))] == [0.0009]
-    smaller = {"halo3d": {"iterations": 1, "nx": 10}}
-    (other,) = quantities(run({"halo": smaller}, run={}))
+    (other,) = quantities(run({"halo": {"halo3d": {"iterations": 1, "nx": 10}}}, run={}))
     assert published(other, fabric(simulated())) == []
     beside, _ = quantities(run({"halo": HALO, "ping": JOBS["ping"]}, run={}))
     assert published(beside, fabric(simulated())) == []

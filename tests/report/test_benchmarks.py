@@ -40,8 +40,7 @@ def test_a_ring_counts_by_its_slowest_rank_in_its_fastest_measurement() -> None:
     assert (natural.test, random.test) == ("NaturallyOrderedRing", "RandomlyOrderedRing")
     assert natural.values == pytest.approx([rings[0]])
     assert random.values == pytest.approx([np.sqrt(rings[1] * rings[2])])
-    large = {**RINGS, "bytes": "2MB", "random_rings": 0}
-    bandwidth = only({"hpcc_ring": large})
+    bandwidth = only({"hpcc_ring": {**RINGS, "bytes": "2MB", "random_rings": 0}})
     assert bandwidth.metric.name == "bandwidth_rank"
     # Of its two messages a rank sends one to the other rank of its host: both share 12.5 GB/s.
     assert 0.9 < bandwidth.median / 1.25e10 < 1
@@ -68,8 +67,7 @@ def test_updates_count_by_the_slowest_rank_and_own_transforms_by_the_mean_of_rat
     assert found.values == pytest.approx([16 * 2 * 3 * 1024 / (slowest * 1e-9)])
     # Ranks do nothing else for 50 ns of each update.
     assert 0.5 < found.median * 50e-9 / 16 < 1
-    sizes = {"log2_size": 14, "passes": 2, "per_gflop": "100ms"}
-    star = run({"hpcc_fft": sizes})
+    star = run({"hpcc_fft": {"log2_size": 14, "passes": 2, "per_gflop": "100ms"}})
     rates = 5 * 14 * 2**14 / (star.to_polars("iterations")["duration_ns"].to_numpy() * 1e-9)
     (found,) = quantities(star)
     assert (found.test, len(rates)) == ("StarFFT", 16)
@@ -222,8 +220,7 @@ def test_sends_and_receives_of_nccl_fill_the_interface_of_their_place(
     """
     size = 64 << 20
     root = {"root": 0} if operation == "gather" else {}
-    text = Path("scenarios/nccl_tests.toml").read_text(encoding="utf-8")
-    scenario = tomllib.loads(text)
+    scenario = tomllib.loads(Path("scenarios/nccl_tests.toml").read_text(encoding="utf-8"))
     scenario["topology"]["rail_optimised"] |= {"servers": 2, "servers_per_pod": 2}
     facts = {"ranks": 16, "iterations": 1, "operation": {operation: root | {"bytes": "64MiB"}}}
     scenario["job"][0]["workload"]["nccl_tests"] = facts

@@ -190,8 +190,7 @@ def test_groups_of_a_dragonfly_stand_on_a_circle_and_the_first_below_it() -> Non
     assert len(first) == 4
     assert max(mark.place[1] for mark in first) < -radii.pop()
     # Each of the eight global links of the first group names the group it leads to.
-    names = [words.text for words in picture.words if words.turn]
-    assert sorted(names) == sorted(groups)
+    assert sorted([words.text for words in picture.words if words.turn]) == sorted(groups)
 
 
 def test_nics_of_a_server_stand_together_when_a_leaf_has_failed() -> None:
@@ -219,8 +218,7 @@ def test_distances_on_paper_follow_distances_in_links() -> None:
 
 
 def test_parallel_links_are_one_line_with_their_number() -> None:
-    links = RING + edges("s0-s1", "s0-s1")
-    picture = picture_of(wiring({"custom": {"links": links}}))
+    picture = picture_of(wiring({"custom": {"links": (RING + edges("s0-s1", "s0-s1"))}}))
     assert [line.count for line in picture.lines if line.count > 1] == [3]
     assert "×3" in [words.text for words in picture.words]
     tree_picture = picture_of(wiring({"fat_tree": {"links_per_core": 4}}))
@@ -265,8 +263,7 @@ def test_equal_fabrics_are_equal_bytes(tmp_path: Path, family: str) -> None:
     fabric = etherweave.fabric({"name": "twice", "topology": topology})
     files = [draw_fabric(fabric, tmp_path / name) for name in ("a.svg", "b.svg")]
     assert files[0].read_bytes() == files[1].read_bytes()
-    root = ElementTree.parse(files[0]).getroot()
-    assert root.tag == f"{SVG}svg"
+    assert ElementTree.parse(files[0]).getroot().tag == f"{SVG}svg"
     assert b"T00:00" not in files[0].read_bytes()
     assert "<dc:date>" not in files[0].read_text()
 
@@ -279,8 +276,7 @@ def test_odd_names_are_text_and_nothing_else(tmp_path: Path) -> None:
     links.append({"source": "h0", "target": names[0]})
     graph = json.dumps({"nodes": nodes, "links": links})
     case: dict[str, object] = {"name": "<b>&</b>$a$\x01漢", "topology": {"custom": {"json": graph}}}
-    path = draw_fabric(etherweave.fabric(case), tmp_path / "odd.svg")
-    root = ElementTree.parse(path).getroot()
+    root = ElementTree.parse(draw_fabric(etherweave.fabric(case), tmp_path / "odd.svg")).getroot()
     assert root.find(f".//{SVG}script") is None
     assert "<b>&</b>" in "".join(root.itertext())
 

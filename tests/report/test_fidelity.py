@@ -82,8 +82,7 @@ def ending(result: etherweave.Result, *ends_ns: float) -> etherweave.Result:
 def test_completion_times_are_compared_of_streams_that_have_ended_in_both() -> None:
     packet, flow = (etherweave.run(CUT_OFF, keys) for keys in both_fidelities(CUT_OFF))
     of_packet = ending(packet, packet.summary["end_ns"], 4e6, 1e6)
-    of_flow = ending(flow, 1e6, 2e6, flow.summary["end_ns"])
-    rows = compare_fidelity(of_packet, of_flow)["figures"]
+    rows = compare_fidelity(of_packet, ending(flow, 1e6, 2e6, flow.summary["end_ns"]))["figures"]
     (mean,) = (row for row in rows if (row["job"], row["figure"]) == ("incast", "mean_us"))
     assert (mean["packet"], mean["flow"], mean["error"]) == (4000, 2000, -0.5)
 
@@ -161,8 +160,7 @@ def test_comparisons_say_how_much_faster_flow_level_mode_is(speed_up: float, exp
 def test_a_run_whose_packets_would_hold_each_other_back_is_warned_of() -> None:
     file, change = ROOT / "scenarios" / "permutation.toml", ("--set", 'run.fidelity="flow"')
     assert "WARNING" not in command("run", ROOT / "scenarios" / "flow_level.toml").stderr
-    done = command("run", file, *change)
-    assert "WARNING: run.fidelity: in " in done.stderr
+    assert "WARNING: run.fidelity: in " in command("run", file, *change).stderr
 
 
 HYBRID = ROOT / "scenarios" / "hybrid.toml"
@@ -279,5 +277,4 @@ def test_a_measured_job_was_simulated_by_nothing() -> None:
 def test_a_hybrid_among_congestors_that_hold_others_back_is_warned_of() -> None:
     file = ROOT / "scenarios" / "gpcnet.toml"
     congestors = [f"--set=job.{number}.fidelity='flow'" for number in range(1, 5)]
-    done = command("run", file, *congestors)
-    assert "WARNING: run.fidelity: in " in done.stderr
+    assert "WARNING: run.fidelity: in " in command("run", file, *congestors).stderr

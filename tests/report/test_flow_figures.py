@@ -99,8 +99,7 @@ def test_results_of_seeds_are_a_line_with_the_interval_of_means(results: dict[st
 
 def test_points_of_a_sweep_are_lines_on_a_page_beside_those_of_replications(tmp_path: Path) -> None:
     roce = {"reliability": "selective_repeat", "ack_every": 1}
-    values = [{**roce, name: {}} for name in ("hpcc", "swift")]
-    axes = [{"key": "transport.roce", "values": values}]
+    axes = [{"key": "transport.roce", "values": [{**roce, name: {}} for name in ("hpcc", "swift")]}]
     local = etherweave.sweeps.executor("local", 1)
     swept = {**SCENARIO, "name": "two", "sweep": {"seeds": 2, "axis": axes}}
     done = etherweave.sweep(swept, tmp_path / "two", local, tables=True)
@@ -129,8 +128,7 @@ def test_points_of_a_sweep_are_lines_on_a_page_beside_those_of_replications(tmp_
 
 def test_a_place_without_a_value_is_left_out_and_a_line_without_one_is_drawn() -> None:
     table = pl.DataFrame({"x": [1, None, 3], "y": [1.0, 2.0, 3.0], "by": ["a", "a", None]})
-    plot = etherweave.plot(table, "x", "y", "by")
-    lines = plot.axes[0].get_lines()
+    lines = etherweave.plot(table, "x", "y", "by").axes[0].get_lines()
     assert [np.asarray(line.get_xdata()).tolist() for line in lines] == [[1.0], [3.0]]
 
 
@@ -147,11 +145,9 @@ def test_each_figure_is_svg_png_pdf_and_data(results: dict[str, Result], tmp_pat
     for name in ("one", "two"):
         etherweave.plot(results).save(tmp_path / name)
     for name in NAMES:
-        files = [tmp_path / "one" / f"{name}.{kind}" for kind in ("svg", "png", "pdf", "csv")]
-        for file in files:
+        for file in [tmp_path / "one" / f"{name}.{kind}" for kind in ("svg", "png", "pdf", "csv")]:
             assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes(), file
-    text = etherweave.plot(results)._repr_html_()
-    assert text.count("<svg") == len(NAMES)
+    assert etherweave.plot(results)._repr_html_().count("<svg") == len(NAMES)
     assert "Slowdown by size of flow" in (tmp_path / "one" / "report.html").read_text()
 
 

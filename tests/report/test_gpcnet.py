@@ -132,5 +132,4 @@ def test_a_slowdown_is_that_of_iterations_of_completions_or_of_a_rate(tmp_path: 
     assert rate.factor == pytest.approx(1, rel=1e-2)
     file = tmp_path / "jobs.toml"
     file.write_text(JOBS, encoding="utf-8")
-    printed = invoke("run", file, "--slowdown").stdout
-    assert "slowdown of short: 1.00 (mean iteration" in printed
+    assert "slowdown of short: 1.00 (mean iteration" in invoke("run", file, "--slowdown").stdout

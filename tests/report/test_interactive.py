@@ -44,8 +44,7 @@ def test_many_points_keep_the_lowest_and_the_highest() -> None:
     values[[77, 54_321]] = -5, 9
     (line,) = drawn(lambda axes: axes.plot(np.arange(len(values)), values))
     assert len(line["x"]) <= POINTS_MAX
-    extremes = {x: y for x, y in zip(line["x"], line["y"], strict=True) if y}
-    assert extremes == {77: -5, 54_321: 9}
+    assert {x: y for x, y in zip(line["x"], line["y"], strict=True) if y} == {77: -5, 54_321: 9}
 
 
 def test_bars_keep_their_places_and_lengths() -> None:
@@ -133,8 +132,7 @@ def figures(text: str) -> dict[str, Any]:
 def test_a_page_has_every_figure_as_picture_and_values(report: Path) -> None:
     text = report.read_text()
     assert len(text) < 10 * MB
-    names = {"port_series", "link_maps", "flow_series", "utilisation"}
-    assert names <= figures(text).keys()
+    assert {"port_series", "link_maps", "flow_series", "utilisation"} <= figures(text).keys()
     assert text.count("<img src=") == len(figures(text)) == len(list(report.parent.glob("*.svg")))
     assert "Licence of plotly.js" in text
 
@@ -189,8 +187,7 @@ def test_ranks_have_ticks_at_whole_numbers_and_maps_their_labels(tmp_path: Path)
     shown = shown_by_browser(write_report(tmp_path, tmp_path), tmp_path / "profile")
     parts = {part.partition('"')[0]: part for part in shown.split('<section id="')[1:]}
     shown = parts["ranks_a"] + parts["iterations_a"]
-    ticks = re.findall(r'<g class="ytick"><text[^>]*>([^<]*)</text>', shown)
-    assert set(ticks) == {"0", "1"}
+    assert set(re.findall(r'<g class="ytick"><text[^>]*>([^<]*)</text>', shown)) == {"0", "1"}
     assert len(re.findall(r'<text class="ytitle"[^>]*>rank</text>', shown)) == 2
     assert len(re.findall(r"<text[^>]*>communication</text>", parts["ranks_a"])) == 1
 

@@ -201,8 +201,7 @@ def test_schedules_are_written_for_other_programs(tmp_path: Path) -> None:
     file.write_text(toml.document({**scenario, "job": [halo]}))
     done = command("schedule", file, "-o", tmp_path / "out", "--goal", "--chakra", "--json", code=0)
     (row,) = json.loads(done.stdout)
-    names = ["0.ews", "0.goal", "0.bin", "0.{rank}.et"]
-    assert [Path(name).name for name in row["files"]] == names
+    assert [Path(name).name for name in row["files"]] == ["0.ews", "0.goal", "0.bin", "0.{rank}.et"]
     # The text becomes the binary without a scenario, too.
     done = command("schedule", tmp_path / "out/0.goal", "-o", tmp_path / "converted")
     assert done.stdout == f"{tmp_path}/converted/0.bin\n"

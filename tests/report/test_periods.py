@@ -19,8 +19,7 @@ def test_intervals_that_have_begun_are_counted_before_each_edge() -> None:
 
 
 def test_a_sine_correlates_with_itself_a_period_later_and_opposes_itself_half_of_it_later() -> None:
-    values = np.sin(np.arange(4000) * 2 * np.pi / 100)
-    correlated = autocorrelation(values, 100)
+    correlated = autocorrelation(np.sin(np.arange(4000) * 2 * np.pi / 100), 100)
     assert correlated[[0, 50, 100]] == pytest.approx([1, -1, 1], abs=1e-3)
 
 
@@ -35,8 +34,7 @@ def iterations(
 
 @pytest.mark.parametrize("count", [4, 25, 75, 400])
 def test_equal_iterations_are_found_whatever_their_number(count: int) -> None:
-    lengths = np.full(count, 1.7e6)
-    starts, ends = iterations(lengths, [(0.1, 0.3), (0.7, 0.72)])
+    starts, ends = iterations(np.full(count, 1.7e6), [(0.1, 0.3), (0.7, 0.72)])
     result = period(starts, ends)
     assert result is not None
     assert result.ns == pytest.approx(1.7e6, rel=0.01)
@@ -111,8 +109,7 @@ def test_idle_time_between_iterations_does_not_count() -> None:
 
 
 def test_all_of_many_iterations_are_counted() -> None:
-    lengths = np.random.default_rng(5).normal(1e6, 2e4, 20_000)
-    result = period(*iterations(lengths, [(0.5, 0.6)]))
+    result = period(*iterations(np.random.default_rng(5).normal(1e6, 2e4, 20_000), [(0.5, 0.6)]))
     assert result is not None
     assert result.iterations == pytest.approx(20_000, rel=0.002)
 

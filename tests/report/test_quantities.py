@@ -135,8 +135,7 @@ def test_layers_that_leave_early_hide_all_but_the_last() -> None:
     value, layers = lone()["mean", "transfer"], lone(layers=8)["mean", "transfer"]
     # A tenth of the bytes is left when the prompt is computed: its 209.8 ms hide the others.
     assert layers == pytest.approx(value / 10, rel=0.05)
-    pulled = lone(transfer="pull")["mean", "transfer"]
-    assert value < pulled < value + 100e-6
+    assert value < lone(transfer="pull")["mean", "transfer"] < value + 100e-6
 
 
 def test_a_latent_cache_goes_to_every_rank_from_one() -> None:
@@ -244,8 +243,7 @@ def test_one_request_at_a_time_over_tcp_is_netperf() -> None:
     netperf = bare["TCP REQUEST/RESPONSE"]
     assert (netperf.program, netperf.size_bytes, netperf.ranks) == ("netperf", 1, 2)
     assert netperf.values == bare[""].values
-    worked = figures(2, "tcp", requests=50, service="30us")
-    assert set(worked) == {"mean", "p50", "p95", "p99", ""}
+    assert set(figures(2, "tcp", requests=50, service="30us")) == {"mean", "p50", "p95", "p99", ""}
 
 
 def test_threads_of_a_server_work_side_by_side() -> None:
@@ -260,8 +258,7 @@ def test_threads_of_a_server_work_side_by_side() -> None:
 def test_requests_at_random_times_wait_as_in_a_queue(kind: str, factor: float) -> None:
     clients, work, load = 8, 100e-6, 0.5
     keys = {"service": "100us", "service_times": kind, "clients": clients, "requests": 10_000}
-    interval = f"{clients * work / load * 1e6:.0f}us"
-    taken = mean(9, **keys, load={"open": {"interval": interval}})
+    taken = mean(9, **keys, load={"open": {"interval": (f"{clients * work / load * 1e6:.0f}us")}})
     lone = mean(9, clients=1, requests=50)
     # M/G/1 (Pollaczek and Khinchine): W = load / (1 - load) * work * (1 + variance) / 2.
     wait = load / (1 - load) * work * factor
@@ -273,8 +270,7 @@ def test_requests_at_random_times_wait_as_in_a_queue(kind: str, factor: float) -
 def test_a_fan_out_waits_for_the_slowest_server() -> None:
     keys: dict[str, Any] = {"service": "1ms", "service_times": "exponential"}
     keys |= {"servers": 4, "requests": 20_000}
-    single = mean(5, **keys)
-    assert single == pytest.approx(1e-3, rel=4 / sqrt(20_000) + 0.01)
+    assert mean(5, **keys) == pytest.approx(1e-3, rel=4 / sqrt(20_000) + 0.01)
     # The largest of four exponential times: 1 + 1/2 + 1/3 + 1/4, of variance 1 + 1/4 + 1/9 + 1/16.
     harmonic, variance = 25 / 12, 205 / 144
     together = figures(5, **keys, fan_out=4)

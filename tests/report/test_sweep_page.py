@@ -22,8 +22,7 @@ RUNS = pl.DataFrame(
 
 def ends(table: pl.DataFrame) -> list[float]:
     """Ends of the band at the first place."""
-    figure = plot(table, "switch.buffer", "jobs.halo.mean_us")
-    (band,) = figure.axes[0].collections
+    (band,) = plot(table, "switch.buffer", "jobs.halo.mean_us").axes[0].collections
     points = np.asarray(band.get_paths()[0].vertices)
     at = points[points[:, 0] == 1 << 20, 1]
     return [float(at.min()), float(at.max())]

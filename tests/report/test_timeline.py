@@ -36,8 +36,7 @@ def the_timeline(result: etherweave.Result) -> Timeline:
 def starts_apart_ns(result: etherweave.Result) -> np.ndarray:
     """Measure the time from the start of each iteration to that of the next."""
     rows = result.to_polars("iterations").sort("rank", "iteration")
-    starts = rows["start_ns"].to_numpy().reshape(rows["rank"].n_unique(), -1)
-    return np.diff(starts, axis=1)
+    return np.diff(rows["start_ns"].to_numpy().reshape(rows["rank"].n_unique(), -1), axis=1)
 
 
 GRAPH = """num_ranks 2
@@ -60,8 +59,7 @@ result requires first
 def test_a_rank_computes_while_one_of_its_streams_does() -> None:
     rows = the_timeline(run({"goal": {"text": GRAPH}}, 2)).activities.filter(pl.col("rank") == 0)
     # Its other stream waits from the start until the message of rank 1 arrives.
-    names = rows["activity"].to_list()
-    assert names == ["compute", "communication", "compute"]
+    assert rows["activity"].to_list() == ["compute", "communication", "compute"]
     starts, ends = rows["start_ns"].to_list(), rows["end_ns"].to_list()
     assert starts[1:] == ends[:-1]
     assert (starts[0], ends[0], ends[2] - starts[2]) == (0, 30_000, 5_000)
@@ -92,8 +90,7 @@ def test_of_conjugate_gradient_the_inner_iteration_is_found(class_: str, ranks: 
 
 
 def test_the_report_of_a_run_shows_ranks_over_time(tmp_path: Path) -> None:
-    result = run({"npb": {"class": "S", "ranks": 4, "iterations": ITERATIONS}}, 4)
-    result.save(tmp_path)
+    run({"npb": {"class": "S", "ranks": 4, "iterations": ITERATIONS}}, 4).save(tmp_path)
     page = write_report(tmp_path, tmp_path).read_text()
     assert "Ranks over time" in page
     assert "Some iterations" in page

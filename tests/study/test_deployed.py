@@ -28,8 +28,7 @@ def test_every_experiment_of_deployment_feeds_a_check() -> None:
     for metric in METRICS.values():
         with pytest.raises(KeyError):
             metric(Asked())
-    experiments = STUDY.module("experiments").deployments()
-    assert asked == {experiment.name for experiment in experiments}
+    assert asked == {experiment.name for experiment in STUDY.module("experiments").deployments()}
 
 
 def test_a_pause_is_counted_in_controllers_reactions() -> None:

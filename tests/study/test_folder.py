@@ -297,5 +297,4 @@ def test_a_name_is_known_or_a_path() -> None:
         load_study("x")
     with pytest.raises(ValueError, match=r"no study\.toml; expected the folder of a study"):
         load_study("./studies")
-    listed = invoke("study").stdout
-    assert re.search(r"sandia-2020: An Evaluation of Ethernet Performance", listed)
+    assert re.search(r"sandia-2020: An Evaluation of Ethernet Performance", invoke("study").stdout)

@@ -36,8 +36,7 @@ def invoke(
     """Run the command line to its end in this process, on a terminal of some columns."""
     from etherweave.cli import app
 
-    runner = CliRunner(env={"COLUMNS": str(columns)})
-    done = runner.invoke(app, [*map(str, arguments)], input=text)
+    done = CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=text)
     assert code in (None, done.exit_code), (done.exit_code, done.output, done.exception)
     return done
 

@@ -104,7 +104,6 @@ class FakeSwitch:
         if (experimenter, what) == (ONF, BUNDLE_ADD):
             self.added += 1
             return
-        commit = 4
-        self.committed += step == commit
+        self.committed += step == 4
         answer = struct.pack("!IIIHH", experimenter, what, bundle, step + 1, flags)
         self.send(MessageType.EXPERIMENTER, answer, xid)

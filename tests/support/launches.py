@@ -97,6 +97,5 @@ def stored_campaign(path: Path, wanted: Campaign, launcher: FakeLauncher) -> Pat
     """Run a campaign to its end, and keep it with its summary in a directory."""
     store = Store.create(path, wanted)
     launch_until_decided(store, {network.name: launcher for network in wanted.networks}, 1)
-    launches = judged_launches(store.campaign, store.records())
-    save(store, summary(store.campaign, launches))
+    save(store, summary(store.campaign, judged_launches(store.campaign, store.records())))
     return path

@@ -51,8 +51,7 @@ def measured(times_ns: Sequence[Sequence[float]]) -> Result:
 def measured_summary(simulated: Result, facts: Measured) -> Summary:
     """Return the summary of a simulation without the simulator's figures, as of a measurement."""
     kept = {key: simulated.summary.get(key) for key in Summary.__required_keys__}
-    own = {"finished": "complete", "fingerprint": None, "measured": facts}
-    return cast("Summary", kept | own)
+    return cast("Summary", kept | {"finished": "complete", "fingerprint": None, "measured": facts})
 
 
 def measurement(launches: int) -> Measured:

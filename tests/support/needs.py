@@ -81,8 +81,7 @@ def interfaces_with_driver_counters() -> list[str]:
 
 
 def _no_driver_counters() -> str:
-    texts = interfaces_with_driver_counters()
-    return "" if texts else "no interface has a driver with counters"
+    return "" if interfaces_with_driver_counters() else "no interface has a driver with counters"
 
 
 NEEDS = {

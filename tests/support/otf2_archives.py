@@ -257,8 +257,7 @@ def _collective(
     root, count = file.numbers(2)
     sizes = file.numbers(count)
     op, (comm, members) = _OPS[kind], comms[number]
-    place = members.index(rank)
-    sent, received = sums(op, root, place, len(members), sizes)
+    sent, received = sums(op, root, members.index(rank), len(members), sizes)
     is_rooted = op in (
         *(CollectiveOp.BCAST, CollectiveOp.GATHER, CollectiveOp.SCATTER, CollectiveOp.REDUCE),
         *(CollectiveOp.GATHERV, CollectiveOp.SCATTERV),

@@ -59,8 +59,7 @@ class Rule:
 def read(line: str) -> Rule:
     """Read a line of ``text.flow``."""
     head, _, actions = line.partition(",actions=")
-    words = [word.partition("=") for word in head.split(",")]
-    values = {name: value for name, _, value in words}
+    values = {name: value for name, _, value in [word.partition("=") for word in head.split(",")]}
     table, priority = int(values.pop("table")), int(values.pop("priority"))
     match = tuple((name, *_masked(value)) for name, value in values.items())
     return Rule(table, priority, match, tuple(step.group() for step in _STEP.finditer(actions)))
@@ -98,8 +97,7 @@ class PrintedSwitch:
         later: tuple[str, ...] = ()
         while table is not None:
             fields = _fields(frame, in_port, metadata)
-            rules = (rule for rule in self.tables.get(table, ()) if rule.matches(fields))
-            rule = next(rules, None)
+            rule = next((rule for rule in self.tables.get(table, ()) if rule.matches(fields)), None)
             if rule is None:
                 return sent
             table = None

@@ -30,8 +30,7 @@ def uniform(random: Random, count: int, length_ns: float) -> tuple[Floats, Float
 
 def clusters(random: Random) -> tuple[Floats, Floats]:
     """Make 12 bursts of 30 short calls in a second [ns]."""
-    places = random.uniform(0, 1e9, (12, 1))
-    starts = (places + random.exponential(2e6, (12, 30))).ravel()
+    starts = (random.uniform(0, 1e9, (12, 1)) + random.exponential(2e6, (12, 30))).ravel()
     return starts, starts + 1e4
 
 

@@ -50,5 +50,4 @@ def inside(namespace: str, interface: str) -> socket.socket:
 
 
 def output(*command: str, text: str | None = None) -> str:
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    return done.stdout
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout

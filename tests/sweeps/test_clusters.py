@@ -119,8 +119,7 @@ def test_killed_arrays_answer_the_next_sweep(slurm: Path, dataset: Path, tmp_pat
     with start(path, *words) as process:
         wait_for(out, 1)
         process.kill()
-    result = sweep(load_sweep(path), out, executor("slurm=--mem=200", 2))
-    assert result.status.finished == RUNS
+    assert sweep(load_sweep(path), out, executor("slurm=--mem=200", 2)).status.finished == RUNS
     assert contents(out) == contents(dataset)
 
 

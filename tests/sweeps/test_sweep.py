@@ -66,15 +66,13 @@ def test_polars_duckdb_and_pandas_read_the_dataset_with_its_axes(dataset: Path) 
     assert pandas.read_parquet(dataset / "runs")[key].value_counts().to_dict() == expected
     files = f"read_parquet('{dataset}/runs/**/*.parquet', hive_partitioning=true)"
     question = f'select "{key}", count(*), avg(goodput_gbps) from {files} group by 1'
-    result = duckdb.connect().execute(question).fetchall()
-    assert {row[0]: row[1] for row in result} == expected
+    assert {row[0]: row[1] for row in duckdb.connect().execute(question).fetchall()} == expected
 
 
 def test_finished_runs_are_never_repeated(dataset: Path, tmp_path: Path) -> None:
     shutil.copytree(dataset, tmp_path / "out")
     path = write(tmp_path)
-    again = sweep(load_sweep(path), tmp_path / "out", executor("local", 1))
-    assert again.carried_out == 0
+    assert sweep(load_sweep(path), tmp_path / "out", executor("local", 1)).carried_out == 0
     assert contents(tmp_path / "out") == contents(dataset)
     path.write_text(path.read_text().replace("seeds = 2", "seeds = 3"))
     assert sweep(load_sweep(path), tmp_path / "out", executor()).carried_out == RUNS // 2
@@ -89,8 +87,7 @@ def test_killed_sweeps_go_on_to_the_same_bytes(lines: int, dataset: Path, tmp_pa
         process.kill()
     kept = len(SweepStore(out).records())
     assert lines <= kept < RUNS or lines == RUNS - 1
-    result = sweep(load_sweep(path), out, executor("local", 2))
-    assert result.carried_out == RUNS - kept
+    assert sweep(load_sweep(path), out, executor("local", 2)).carried_out == RUNS - kept
     assert contents(out) == contents(dataset)
 
 
@@ -98,8 +95,7 @@ def test_a_line_that_a_kill_has_torn_is_carried_out_again(dataset: Path, tmp_pat
     shutil.copytree(dataset, tmp_path / "out")
     (journal,) = (tmp_path / "out" / "journal").iterdir()
     journal.write_bytes(journal.read_bytes()[:-100])
-    result = sweep(load_sweep(write(tmp_path)), tmp_path / "out")
-    assert result.carried_out == 1
+    assert sweep(load_sweep(write(tmp_path)), tmp_path / "out").carried_out == 1
     assert contents(tmp_path / "out") == contents(dataset)
 
 
@@ -134,8 +130,7 @@ def test_runs_that_fail_are_rows_with_their_message(tmp_path: Path) -> None:
 
 def test_a_worker_that_dies_twice_leaves_a_row_that_is_carried_out_again(tmp_path: Path) -> None:
     pool = executor("local", 1)
-    tasks = [("a", 0), ("b", 9)]
-    result = dict(pool.completed("support.sweeps:end_by", tasks, tmp_path))
+    result = dict(pool.completed("support.sweeps:end_by", [("a", 0), ("b", 9)], tmp_path))
     assert result["a"] == 0
     assert str(result["b"]) == "worker died with exit code -9, 2 times"
 
@@ -174,8 +169,7 @@ def test_a_full_disk_ends_a_sweep_and_later_it_goes_on(dataset: Path, tmp_path: 
 
 
 def test_a_dry_run_says_what_is_left_and_carries_nothing_out(tmp_path: Path) -> None:
-    path = write(tmp_path)
-    done = run_here("sweep", path, "-o", tmp_path / "out", "--dry-run", "--json")
+    done = run_here("sweep", write(tmp_path), "-o", tmp_path / "out", "--dry-run", "--json")
     facts = json.loads(done.stdout)
     assert (facts["points"], facts["left"], facts["finished"]) == (RUNS, RUNS, 0)
     assert facts["wall_s"] > 0
@@ -271,8 +265,7 @@ def test_tables_of_runs_are_kept_on_request_also_later(dataset: Path, tmp_path: 
     assert sweep(what, home, on, tables=True).carried_out == RUNS
     assert sweep(what, home, on, tables=True).carried_out == 0
     assert contents(home) == contents(dataset)
-    rows = SweepStore(home).table()
-    for run, hops in rows.select("run", "packet_hops").iter_rows():
+    for run, hops in SweepStore(home).table().select("run", "packet_hops").iter_rows():
         result = Result.load(home / "tables" / run)
         assert result.summary["packet_hops"] == hops
         assert result.machine["core"].startswith(result.summary["version"])

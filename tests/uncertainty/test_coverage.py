@@ -103,8 +103,7 @@ def test_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_percent() -
                 samples = np.exp(draw_.normal(0.0, 0.1, 64))
                 truth = math.exp(error + draw_.normal(0.0, 0.1))
                 name = f"p{system}.latency.l.{2**size}.1"
-                own = check(truth, truth / 2, truth * 2, name)
-                checks.append(own)
+                checks.append(check(truth, truth / 2, truth * 2, name))
                 values[name] = samples.tolist()
                 spread = statistics.stdev(map(math.log, values[name]))
                 system_name = f"p{system}: Table 1"

@@ -34,8 +34,7 @@ def samples(drawable: Unknowns, **fixed: float) -> list[dict[str, float]]:
 
 
 def test_a_measured_rate_of_messages_stays_while_the_receivers_time_is_divided_anew() -> None:
-    drawable = of_profile("infiniband-edr")
-    drawn = samples(drawable, **{RATE: 0.5})
+    drawn = samples(of_profile("infiniband-edr"), **{RATE: 0.5})
     # osu_bw of 44.1 MB/s at 8 B is a message each 181 ns, of which 119 and 60 are modelled.
     assert [math.fsum(row[key] for key in RATE_PARTS) for row in drawn] == pytest.approx(
         [179e-9] * len(drawn), abs=2e-12
@@ -70,8 +69,7 @@ def test_a_measured_latency_stays_where_a_rate_moves_a_part_of_it() -> None:
 
 
 def test_a_part_beyond_its_limit_leaves_the_rest_to_the_others() -> None:
-    measured = Measurement("1 us", "latency", 1e-6)
-    fit = Fit(measured, ["nic.transmit_latency"], [SENDING])
+    fit = Fit(Measurement("1 us", "latency", 1e-6), ["nic.transmit_latency"], [SENDING])
     nominal = {"nic.transmit_latency": 6e-7, SENDING: 2e-7, HANDLING: 1e-7, RATE_PARTS[1]: 5e-8}
     drawn = fit.at(0.5, {**nominal, SENDING: 2e-6}, nominal)
     assert drawn == pytest.approx({SENDING: 1.5e-7, "nic.transmit_latency": 6.5e-7})

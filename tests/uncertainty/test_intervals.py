@@ -19,16 +19,14 @@ def test_a_figure_that_is_linear_in_an_unknown_has_the_intervals_of_the_unknown(
 
 
 def test_contributions_to_a_sum_are_the_squares_of_its_factors() -> None:
-    values = [4 * row[0] - 2 * row[1] for row in SHARES]
-    result = distribution("time", None, values, SHARES, NAMES)
+    result = distribution("time", None, [4 * row[0] - 2 * row[1] for row in SHARES], SHARES, NAMES)
     shares = {contribution.unknown: contribution.share for contribution in result.contributions}
     assert list(shares)[:2] == ["strong", "weak"]
     assert math.isclose(shares["strong"], 16 / 20, abs_tol=0.01)
     assert math.isclose(shares["weak"], 4 / 20, abs_tol=0.01)
     assert shares["without effect"] < 1e-3
     # Without the strong one, -2 x lies within 0.9 of 2 about the middle of the other.
-    known = result.contributions[0].known
-    assert math.isclose(known.width, 0.9 * 2, abs_tol=0.05)
+    assert math.isclose(result.contributions[0].known.width, 0.9 * 2, abs_tol=0.05)
 
 
 def test_a_product_of_unknowns_belongs_to_neither_alone() -> None:

@@ -75,8 +75,7 @@ def test_a_row_with_a_gross_error_widens_other_intervals_by_less_than_a_quarter(
 def test_what_is_extrapolated_widens_its_own_interval_and_hardly_the_others() -> None:
     draw = np.random.default_rng(3)
     nic, kernel = (Conditions("latency", "Ethernet", name) for name in reversed(TRANSPORTS))
-    rows = [*drawn(draw, 12, 0.03, nic), *drawn(draw, 12, 0.3, kernel)]
-    estimate = Estimate(rows)
+    estimate = Estimate([*drawn(draw, 12, 0.03, nic), *drawn(draw, 12, 0.3, kernel)])
     assert width(estimate, kernel) > 4 * width(estimate, nic)
     factors = {effect.condition: effect.factor for effect in estimate.effects()}
     assert factors[TRANSPORTS[0]] > 1 > factors[TRANSPORTS[1]]
@@ -193,8 +192,7 @@ def test_the_benchmark_of_a_row_is_fitted_where_another_of_its_rows_is() -> None
 def test_a_row_of_a_fitted_benchmark_says_little_of_others() -> None:
     draw = np.random.default_rng(7)
     fitted, other = (Conditions("latency", fit=fit) for fit in FITS)
-    rows = [*drawn(draw, 12, 0.03, fitted), *drawn(draw, 12, 0.3, other)]
-    estimate = Estimate(rows)
+    estimate = Estimate([*drawn(draw, 12, 0.03, fitted), *drawn(draw, 12, 0.3, other)])
     assert width(estimate, other) > 4 * width(estimate, fitted)
 
 

@@ -80,8 +80,7 @@ def test_any_processes_and_an_interruption_give_the_same_bytes(file: Path, tmp_p
     def sampled(home: str, processes: int) -> str:
         options = ["--samples", 8, "-o", tmp_path / home, "--threads", processes, "--json"]
         ranges = [word for key in RANGES for word in ("--uncertain", key)]
-        done = run_here("run", file, *options, *ranges, code=0)
-        return done.stdout
+        return run_here("run", file, *options, *ranges, code=0).stdout
 
     first = sampled("one", 1)
     assert sampled("two", 2) == first
@@ -150,8 +149,7 @@ def test_a_scenario_without_unknowns_varies_by_its_seeds(tmp_path: Path) -> None
 def test_what_cannot_be_drawn_is_named(
     file: Path, tmp_path: Path, words: list[object], message: str
 ) -> None:
-    done = run_here("run", file, "-o", tmp_path / "out", *words, code=2)
-    assert message in done.stderr
+    assert message in run_here("run", file, "-o", tmp_path / "out", *words, code=2).stderr
     assert not (tmp_path / "out").exists(), "nothing is simulated before"
 
 
@@ -194,8 +192,7 @@ def test_samples_at_every_point_of_a_sweep_are_pairs(tmp_path: Path) -> None:
 
 def test_profiles_of_interconnects_have_intervals_of_what_they_yield(tmp_path: Path) -> None:
     names, figures = ["infiniband-edr", "infiniband-hdr"], ["latency_us"]
-    on = executor("local", 1)
-    distributions = sample_interconnects(names, 8, tmp_path, on, figures=figures)
+    distributions = sample_interconnects(names, 8, tmp_path, executor("local", 1), figures=figures)
     edr, hdr = (distributions[name]["latency_us"] for name in names)
     assert edr.point == pytest.approx(Interconnect("infiniband-edr").latency_us)
     assert edr.most.low < edr.median < edr.most.high

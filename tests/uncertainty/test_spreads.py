@@ -49,8 +49,7 @@ def test_the_spread_of_message_rates_is_that_of_two_libraries_on_one_cluster() -
 def test_figures_in_the_middle_of_their_distributions_are_those_of_the_profile(name: str) -> None:
     result = of_profile(name)
     assert result.entries
-    middle = result.at([0.5] * len(result.entries))
-    for key, value in middle.items():
+    for key, value in result.at([0.5] * len(result.entries)).items():
         row = result.figure(key)
         if row and str(value).endswith("ps"):
             assert time_of(str(value)) == pytest.approx(time_of(str(row["value"])), rel=1e-4), key
@@ -97,8 +96,7 @@ def test_no_sample_is_below_zero(profile: str) -> None:
     for share in (0.0, 1.0):
         for corner in range(len(result.entries)):
             shares = [1.0 - share if at == corner else share for at in range(len(result.entries))]
-            values = result.at(shares).values()
-            assert not [value for value in values if str(value).startswith("-")]
+            assert not [value for value in result.at(shares).values() if str(value).startswith("-")]
 
 
 def test_figures_of_one_source_move_together() -> None:

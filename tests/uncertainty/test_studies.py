@@ -191,8 +191,7 @@ def drawn(text: str, tmp_path: Path) -> dict[str, Mapping[str, object]]:
 
 
 def test_a_scenario_that_states_the_figures_of_a_profile_has_their_basis(tmp_path: Path) -> None:
-    profile = '[[unknown]]\nprofiles = ["ethernet-100-roce"]'
-    names = drawn(profile, tmp_path)
+    names = drawn('[[unknown]]\nprofiles = ["ethernet-100-roce"]', tmp_path)
     # The defaults of the receive side and of the switch are those of the profile, 200 and 300 ns.
     # That of the transmit side is not: 216 ns, where the profile has 493.
     keys = {key for drawn_keys in names.values() for key in drawn_keys}
@@ -211,8 +210,7 @@ share_of = "osu_latency over RoCE of 1 us"
     assert len(result.entries) == 3, "two parts and their time"
     at = [entry.name for entry in result.entries].index("osu_latency over RoCE of 1 us")
     for share in (0.1, 0.9):
-        shares = [0.5 if place == at else share for place in range(3)]
-        values = result.at(shares).values()
+        values = result.at([0.5 if place == at else share for place in range(3)]).values()
         assert sum(int(str(value).removesuffix("ps")) for value in values) == pytest.approx(
             416_000, abs=2
         )
