@@ -14,18 +14,7 @@ import pyarrow.ipc
 import pytest
 
 import etherweave
-from etherweave.extend import (
-    CongestionControl,
-    Driver,
-    DriverEvent,
-    Feedback,
-    Flow,
-    FlowArrivals,
-    FreshConnection,
-    LoadBalancing,
-    NextOperations,
-    PortChoice,
-)
+from etherweave import extend
 from support.command_line import invoke
 from support.documents import ROOT
 from support.prototypes import US, Dctcp, Mixed, Oblivious, Requests, Swift
@@ -79,14 +68,14 @@ def test_the_result_names_the_class_and_has_one_thread() -> None:
     assert 'class = "Swift"' in result.resolved
 
 
-class Faulty(CongestionControl):
+class Faulty(extend.CongestionControl):
     """Returns answers in place of those of its methods, and of the others what is right."""
 
-    def __init__(self, connection: FreshConnection, **answers: object) -> None:
+    def __init__(self, connection: extend.FreshConnection, **answers: object) -> None:
         self.answers = answers
         self.acks = 0
 
-    def acknowledged(self, now: int, feedback: Feedback) -> None:
+    def acknowledged(self, now: int, feedback: extend.Feedback) -> None:
         self.acks += 1
         return self.answers.get("acknowledged")  # type: ignore[return-value]
 
@@ -149,17 +138,17 @@ def test_an_answer_of_a_wrong_type_is_named(method: str, answer: object) -> None
 )
 def test_an_attribute_of_a_wrong_type_is_named(name: str, value: object) -> None:
     with pytest.raises(TypeError, match=rf"congestion: Own\.{name}: {value!r}; expected "):
-        run_faulty(type("Own", (CongestionControl,), {name: value}))
+        run_faulty(type("Own", (extend.CongestionControl,), {name: value}))
 
 
-class Raising(CongestionControl):
+class Raising(extend.CongestionControl):
     """Divides by zero at the first acknowledgement."""
 
-    def acknowledged(self, now: int, feedback: Feedback) -> None:
+    def acknowledged(self, now: int, feedback: extend.Feedback) -> None:
         1 / (feedback.acked - feedback.acked)
 
 
-class Late(CongestionControl):
+class Late(extend.CongestionControl):
     """Names a time that no timer reaches."""
 
     def sent(self, now: int, wire: int) -> bool:
@@ -169,7 +158,7 @@ class Late(CongestionControl):
         return -1.0
 
 
-class Closed(CongestionControl):
+class Closed(extend.CongestionControl):
     """Never opens, and names no later time."""
 
     def sent(self, now: int, wire: int) -> bool:
@@ -179,17 +168,17 @@ class Closed(CongestionControl):
         return False
 
 
-class Stopped(CongestionControl):
+class Stopped(extend.CongestionControl):
     """Has no constructor that takes a connection."""
 
     def __init__(self) -> None:
         pass
 
 
-class Misspelt(CongestionControl):
+class Misspelt(extend.CongestionControl):
     """Writes a method that nothing calls, beside helpers that it calls."""
 
-    def acknowleged(self, now: int, feedback: Feedback) -> None:
+    def acknowleged(self, now: int, feedback: extend.Feedback) -> None:
         self.helper()
 
     def helper(self) -> None:
@@ -245,10 +234,10 @@ def test_a_scenario_that_asks_for_a_class_needs_it() -> None:
 LIST = SCENARIOS / "flows/list.toml"
 
 
-class OfList(FlowArrivals):
+class OfList(extend.FlowArrivals):
     """The flows of ``scenarios/flows/list.toml``, in two batches."""
 
-    def batches(self) -> Iterator[list[Flow]]:
+    def batches(self) -> Iterator[list[extend.Flow]]:
         yield [(0, 0, 3, 100_000), (0, 1, 3, 100_000)]
         yield [(1_000_000, 2, 3, 1_000), (2_000_000, 3, 0, 1_000_000)]
 
@@ -268,7 +257,7 @@ def test_flows_of_a_class_are_those_of_a_list_and_stand_in_the_result() -> None:
     assert result.summary["warnings"] == []
 
 
-class Drawn(FlowArrivals):
+class Drawn(extend.FlowArrivals):
     """Draw as many flows as ranks, from the seed."""
 
     def batches(self) -> Iterator[Any]:
@@ -285,7 +274,7 @@ def test_flows_follow_the_seed_of_the_run() -> None:
     assert listed(1) == listed(1) != listed(2)
 
 
-class Given(FlowArrivals):
+class Given(extend.FlowArrivals):
     """Return what is no list of flows."""
 
     def __init__(self, ranks: int, seed: int, answer: object = None) -> None:
@@ -336,7 +325,7 @@ def test_load_balancing_of_a_class_gives_the_tables_of_the_scheme_to_the_byte() 
     assert bytes_of(etherweave.run(file, extend={"load_balancing": Mixed})) != bytes_of(member)
 
 
-class Outside(LoadBalancing):
+class Outside(extend.LoadBalancing):
     """Gives a value that there is not."""
 
     def next(self) -> int:
@@ -348,7 +337,7 @@ def test_an_entropy_value_that_there_is_not_is_named() -> None:
     with pytest.raises(ValueError, match=expected):
         etherweave.run(SCENARIOS / "uet.toml", extend={"load_balancing": Outside})
     with pytest.raises(TypeError, match="load_balancing: LoadBalancing has no method next"):
-        etherweave.run(SCENARIOS / "uet.toml", extend={"load_balancing": LoadBalancing})
+        etherweave.run(SCENARIOS / "uet.toml", extend={"load_balancing": extend.LoadBalancing})
     with pytest.raises(etherweave.ScenarioError, match="scheme; expected mixed, the default"):
         etherweave.run(
             SCENARIOS / "uet.toml",
@@ -364,7 +353,7 @@ TREE = {
 }
 
 
-class Sprayed(PortChoice):
+class Sprayed(extend.PortChoice):
     """Takes the port that the bits of a packet draw."""
 
     def choose(self, now: int, source: int, destination: int, bits: int, ports: Any) -> int:
@@ -378,7 +367,7 @@ def test_ports_chosen_by_a_class_give_the_tables_of_the_routing_to_the_byte(rout
     assert bytes_of(prototype) == bytes_of(etherweave.run(scenario))
 
 
-class Astray(PortChoice):
+class Astray(extend.PortChoice):
     """Names a port that does not lead on."""
 
     def choose(self, now: int, source: int, destination: int, bits: int, ports: Any) -> int:
@@ -390,7 +379,7 @@ def test_a_port_that_does_not_lead_on_and_a_routing_without_a_choice_are_named()
     with pytest.raises(ValueError, match=expected):
         etherweave.run({**TREE, "routing": "spray"}, extend={"port_choice": Astray})
     with pytest.raises(TypeError, match="port_choice: PortChoice has no method choose"):
-        etherweave.run({**TREE, "routing": "spray"}, extend={"port_choice": PortChoice})
+        etherweave.run({**TREE, "routing": "spray"}, extend={"port_choice": extend.PortChoice})
     expected = "routing: up_down; expected ecmp, spray, flowlet, adaptive_up.* beside port_choice"
     with pytest.raises(etherweave.ScenarioError, match=expected):
         etherweave.run(TREE, extend={"port_choice": Sprayed})
@@ -491,13 +480,13 @@ def test_drivers_of_a_class_ask_and_answer_as_those_of_the_core() -> None:
     assert 'class = "Requests"' in result.resolved
 
 
-class Misdirected(Driver):
+class Misdirected(extend.Driver):
     """Sends what a keyword says."""
 
     def __init__(self, rank: int, ranks: int, seed: int, **send: Any) -> None:
         self.send = {"peer": 1 - rank, "bytes": 8, **send}
 
-    def on_event(self, now: int, event: DriverEvent, next: NextOperations) -> None:  # noqa: A002
+    def on_event(self, now: int, event: extend.DriverEvent, next: extend.NextOperations) -> None:  # noqa: A002
         next.send(**self.send)
 
 

@@ -114,13 +114,16 @@ SIZES = [1, 1_000, 4_096, 4_097, 4_448, 4_449, 10_000, 1_000_000]
     ("transport", "fidelity"),
     [("roce", "packet"), ("uet", "packet"), ("tcp", "packet"), ("roce", "flow")],
 )
-def test_a_flow_alone_takes_the_ideal_time(name: str, transport: str, fidelity: str) -> None:
+def test_a_flow_alone_takes_the_ideal_time_on_each_of_four_fabrics(
+    name: str, transport: str, fidelity: str
+) -> None:
     """Over TCP a flow that one batch does not take has slow start, too."""
     parameters, destination, *_ = PATHS[name]
     flows = listed([(0, destination, size, at * 5e6) for at, size in enumerate(SIZES)])
     keys: dict[str, Any] = {"transport": {transport: {}}, "run": {"fidelity": fidelity}}
     result = etherweave.run({**scenario(flows, **keys), "topology": {name: parameters}})
-    for size, slowdown in result.to_polars("flow_times").select("bytes", "slowdown").rows():
+    rows = result.to_polars("flow_times").select("bytes", "slowdown")
+    for size, slowdown in rows.rows():
         assert slowdown == pytest.approx(1, abs=1e-6) or (transport, size) == ("tcp", SIZES[-1])
         assert slowdown >= 1 - 1e-9
 
@@ -160,7 +163,8 @@ def test_flows_go_where_a_matrix_in_a_file_says(tmp_path: Path) -> None:
         'ranks = 3, sizes = { fixed = "10kB" }, duration = "1ms", pairs = { '
         'matrix = { file = "matrix.csv" } } }\n'
     )
-    ends = pairs_of(etherweave.run(file))
+    result = etherweave.run(file)
+    ends = pairs_of(result)
     assert set(ends) == {(0, 1), (0, 2), (1, 2), (2, 0)}
     own = ends.count((0, 1)) + ends.count((0, 2))
     assert ends.count((0, 1)) / own == pytest.approx(0.75, abs=4 * math.sqrt(0.1875 / own))
@@ -400,7 +404,9 @@ def test_a_parquet_file_that_is_none_is_refused(tmp_path: Path) -> None:
 FLOWS = sorted((Path(__file__).parents[2] / "scenarios/flows").glob("*.toml"))
 
 
-def test_many_flows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_many_flows_are_written_in_groups_as_those_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sizes = {"fixed": "100B"}
     flows = {"ranks": 8, "load": 0.3, "sizes": sizes, "duration": "230us", "rate": "100Gb/s"}
     # A shard keeps rows of flows that are over in a file; two shards keep all rows in memory.
@@ -421,7 +427,8 @@ def test_many_flows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("file", FLOWS, ids=lambda file: file.stem)
 def test_flows_of_shipped_scenarios_are_complete_and_no_faster_than_the_fabric(file: Path) -> None:
-    job = times(etherweave.run(file, {"job.0.workload.flows.ideal": "fabric"}))
+    keys = {"job.0.workload.flows.ideal": "fabric"}
+    job = times(etherweave.run(file, keys))
     assert job.flows == len(job.rows) > 0
     assert job.below == 0
 

@@ -356,7 +356,8 @@ def test_an_option_that_no_program_uses_is_refused(tmp_path: Path) -> None:
     assert (unused.exit_code, "--streams: none of the programs" in unused.stderr) == (2, True)
     words = ("bench", "run", "osu_latency", "-o", str(tmp_path / "x"), "--duration", "5s")
     assert "--duration: none of the programs uses it" in command_line.invoke(*words).stderr
-    assert experiments(["osu_latency", "iperf3"], [LAN], CampaignOptions(("a", "b"), seconds=5))
+    options = CampaignOptions(("a", "b"), seconds=5)
+    assert experiments(["osu_latency", "iperf3"], [LAN], options)
 
 
 def test_values_are_of_a_kind_that_is_checked() -> None:
@@ -541,7 +542,8 @@ def test_the_description_of_a_benchmark_lists_its_options() -> None:
 
 
 def test_points_of_other_options_are_others() -> None:
-    (printed,) = parse("udp_lat:\n    latency   =  5 us\n    msg_size  =  1 bytes\n").reports
+    text = "udp_lat:\n    latency   =  5 us\n    msg_size  =  1 bytes\n"
+    (printed,) = parse(text).reports
     points = []
     for words in ((), ("udp_lat",), ("udp_lat", "-cp0")):
         (experiment,) = experiments(["qperf"], [LAN], CampaignOptions(("a", "b"), options=words))
@@ -556,14 +558,16 @@ def test_points_of_other_options_are_others() -> None:
 def test_a_campaign_without_options_keeps_its_identity() -> None:
     """Directories of earlier results are continued."""
     planned_experiments = experiments(["osu_bw"], [LAN], CampaignOptions(("a", "b")))
-    assert Campaign("site", (LAN,), planned_experiments).identity.startswith("e25e17ff57a4")
+    campaign = Campaign("site", (LAN,), planned_experiments)
+    assert campaign.identity.startswith("e25e17ff57a4")
     assert planned_experiments[0].name == "osu_bw-lan-3463e17628"
 
 
 def test_a_stream_of_netperf_has_times_of_calls() -> None:
     head = "MIGRATED {} TEST from 0.0.0.0 () port 0 AF_INET to n1 () port 0 AF_INET\n"
     values = "THROUGHPUT={}\nTHROUGHPUT_UNITS={}\nMEAN_LATENCY=4.5\nLOCAL_TRANSPORT_RETRANS=-1\n"
-    (sent,) = parse(head.format("TCP STREAM") + values.format("800.0", "10^6bits/s")).reports
+    stream = head.format("TCP STREAM") + values.format("800.0", "10^6bits/s")
+    (sent,) = parse(stream).reports
     assert value(sent, "call_time") == 4.5e-6
     assert {measured.metric.name for measured in sent.measurements} == {"bandwidth", "call_time"}
     pong = head.format("UDP REQUEST/RESPONSE") + values.format("800.0", "Trans/s")

@@ -6,15 +6,7 @@ import pytest
 
 from etherweave.api.simulation import Estimate, Progress
 from etherweave.api.work import Work
-from etherweave.cli.progress import (
-    RunLines,
-    Steps,
-    WorkLines,
-    print_start,
-    share,
-    span_text,
-    step_progress,
-)
+from etherweave.cli import progress
 
 
 def facts(wall_s: float, fraction: float | None = None, end_ns: float | None = None) -> Progress:
@@ -24,13 +16,13 @@ def facts(wall_s: float, fraction: float | None = None, end_ns: float | None = N
 
 
 def test_a_run_shorter_than_ten_seconds_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    report = RunLines("halo")
+    report = progress.RunLines("halo")
     assert all(report(facts(wall_s)) for wall_s in (0.1, 5.0, 9.9))
     assert capsys.readouterr() == ("", "")
 
 
 def test_long_runs_print_time_speed_and_rest_at_times(capsys: pytest.CaptureFixture[str]) -> None:
-    report = RunLines("halo")
+    report = progress.RunLines("halo")
     # 30 million packet-hops in 10 s: 3 million per second. A quarter took 10 s, the rest takes 30.
     for wall_s in (10.0, 10.1, 19.9):
         report(facts(wall_s, fraction=0.25))
@@ -38,18 +30,18 @@ def test_long_runs_print_time_speed_and_rest_at_times(capsys: pytest.CaptureFixt
 
 
 def test_no_rest_is_printed_of_a_run_that_its_jobs_end(capsys: pytest.CaptureFixture[str]) -> None:
-    RunLines("halo")(facts(10.0))
+    progress.RunLines("halo")(facts(10.0))
     assert capsys.readouterr().err == "halo: 2.000 ms, 3.00 M packet-hops/s\n"
 
 
 def test_without_a_fraction_the_end_gives_the_share() -> None:
-    assert share(facts(1.0, end_ns=8e6)) == 2 / 8
-    assert share(facts(1.0, fraction=0.5, end_ns=8e6)) == 0.5
-    assert share(facts(1.0)) is None
+    assert progress.share(facts(1.0, end_ns=8e6)) == 2 / 8
+    assert progress.share(facts(1.0, fraction=0.5, end_ns=8e6)) == 0.5
+    assert progress.share(facts(1.0)) is None
 
 
 def test_a_study_prints_how_many_experiments_are_done() -> None:
-    report = WorkLines("sandia", "experiments")
+    report = progress.WorkLines("sandia", "experiments")
     assert report.line(20.0) == "sandia: no experiments yet, 20 s"
     now_s = 0.0
     work = Work([str(item) for item in range(240)], clock=lambda: now_s)
@@ -65,7 +57,7 @@ def test_a_step_that_takes_long_is_printed_while_it_takes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("etherweave.cli.progress.LINE_EVERY_S", 0.01)
-    with step_progress() as report:
+    with progress.step_progress() as report:
         report("torus", "measuring")
         time.sleep(0.1)
     assert "torus: measuring, 0 s\n" in capsys.readouterr().err
@@ -73,7 +65,7 @@ def test_a_step_that_takes_long_is_printed_while_it_takes(
 
 def test_the_time_left_of_a_step_follows_from_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    steps = Steps(lines.append)
+    steps = progress.Steps(lines.append)
     clock_s = iter((100.0, 100.0, 110.0, 110.0, 200.0, 200.0))
     monkeypatch.setattr("etherweave.cli.progress.time.monotonic", lambda: next(clock_s))
     steps("torus", "measuring", 0.0)
@@ -102,7 +94,7 @@ def estimate(
 
 
 def test_needs_of_a_large_run_are_printed_before_it(capsys: pytest.CaptureFixture[str]) -> None:
-    print_start("halo", set(), estimate(3 << 29, 1_234_567, run_s=0.13))
+    progress.print_start("halo", set(), estimate(3 << 29, 1_234_567, run_s=0.13))
     expected = (
         "halo: expected to take about 1.5 GiB of memory at most, 1,234,567 packet-hops, "
         "about 0.1 s on a thread\n"
@@ -122,11 +114,13 @@ def test_needs_of_a_large_run_are_printed_before_it(capsys: pytest.CaptureFixtur
     ],
 )
 def test_a_time_is_written_in_its_largest_unit(span_s: float, text: str) -> None:
-    assert span_text(span_s) == text
+    assert progress.span_text(span_s) == text
 
 
 def test_a_small_run_prints_warnings_only(capsys: pytest.CaptureFixture[str]) -> None:
-    print_start("halo", set(), estimate(1 << 20, None))
+    progress.print_start("halo", set(), estimate(1 << 20, None))
     assert capsys.readouterr() == ("", "")
-    print_start("halo", set(), estimate(1 << 20, None, "routing: shortest_path may deadlock"))
+    progress.print_start(
+        "halo", set(), estimate(1 << 20, None, "routing: shortest_path may deadlock")
+    )
     assert capsys.readouterr().err == "WARNING: routing: shortest_path may deadlock\n"

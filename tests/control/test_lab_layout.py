@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.control.lab import state
+from etherweave.control.lab import probes, state
 from etherweave.control.lab.boot import BootRecord
 from etherweave.control.lab.compare import HostPair, predict, simulate
 from etherweave.control.lab.layout import (
@@ -24,14 +24,6 @@ from etherweave.control.lab.layout import (
 )
 from etherweave.control.lab.lifecycle import prepare
 from etherweave.control.lab.pauses import find_diversion
-from etherweave.control.lab.probes import (
-    ObservedFrame,
-    PathHop,
-    ProbePath,
-    encode,
-    number,
-    probe_path,
-)
 from etherweave.control.lab.state import LabRecord, LabScope, StateError
 from etherweave.linux import processes
 from etherweave.linux.links import VethEnd
@@ -131,45 +123,49 @@ def test_hosts_keep_made_up_factory_addresses_where_switches_rewrite() -> None:
     assert list(cables(lab))[-1][1].mac == "00:00:5e:00:53:01"
 
 
-def seen(*places: tuple[int, int, bool]) -> list[ObservedFrame]:
-    return [ObservedFrame(LabPort(switch, port), leaves, b"") for switch, port, leaves in places]
+def seen(*places: tuple[int, int, bool]) -> list[probes.ObservedFrame]:
+    return [
+        probes.ObservedFrame(LabPort(switch, port), leaves, b"") for switch, port, leaves in places
+    ]
 
 
 def test_a_path_follows_from_the_ports_where_a_frame_was_captured() -> None:
     across = paper(DRAGONFLY).across
     straight = seen((0, 1, False), (0, 4, True), (2, 4, False), (2, 2, True))
-    assert probe_path(across, LabPort(0, 1), straight) == ProbePath(
-        (PathHop(0, 1, 4), PathHop(2, 4, 2)), True, "host5", 0
+    assert probes.probe_path(across, LabPort(0, 1), straight) == probes.ProbePath(
+        (probes.PathHop(0, 1, 4), probes.PathHop(2, 4, 2)), True, "host5", 0
     )
 
 
 def test_a_copy_at_another_port_is_a_stray() -> None:
     across = paper(DRAGONFLY).across
     copied = seen((0, 1, False), (0, 2, True), (0, 3, True), (1, 3, False))
-    assert probe_path(across, LabPort(0, 1), copied) == ProbePath(
-        (PathHop(0, 1, 2),), True, "host1", 2
+    assert probes.probe_path(across, LabPort(0, 1), copied) == probes.ProbePath(
+        (probes.PathHop(0, 1, 2),), True, "host1", 2
     )
 
 
 def test_a_frame_that_is_dropped_comes_out_nowhere() -> None:
     across = paper(DRAGONFLY).across
-    assert probe_path(across, LabPort(0, 1), seen((0, 1, False))) == ProbePath((), True, None, 0)
-    assert probe_path(across, LabPort(0, 1), []) == ProbePath((), False, None, 0)
+    assert probes.probe_path(across, LabPort(0, 1), seen((0, 1, False))) == probes.ProbePath(
+        (), True, None, 0
+    )
+    assert probes.probe_path(across, LabPort(0, 1), []) == probes.ProbePath((), False, None, 0)
 
 
 def test_a_probe_keeps_its_number_and_others_have_none() -> None:
-    octets = encode(0x020000000001, 0x020000000002, 77)
+    octets = probes.encode(0x020000000001, 0x020000000002, 77)
     assert len(octets) == 60 and octets[:6] == bytes.fromhex("020000000001")
-    assert number(octets) == 77
-    assert number(octets[:19]) is None
-    assert number(octets[:12] + b"\x08\x00" + octets[14:]) is None
+    assert probes.number(octets) == 77
+    assert probes.number(octets[:19]) is None
+    assert probes.number(octets[:12] + b"\x08\x00" + octets[14:]) is None
 
 
 def test_tables_lead_over_the_one_global_link_and_then_over_the_local_one() -> None:
     assert predict(paper(DRAGONFLY), HostPair(0, 7)) == (
-        PathHop(0, 1, 4),
-        PathHop(2, 4, 3),
-        PathHop(3, 3, 2),
+        probes.PathHop(0, 1, 4),
+        probes.PathHop(2, 4, 3),
+        probes.PathHop(3, 3, 2),
     )
 
 

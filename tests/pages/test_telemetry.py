@@ -16,35 +16,26 @@ from etherweave.bench.store import LaunchRecord, Store
 from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
 from etherweave.pages import write_report
-from etherweave.pages.benchmarks import telemetry, timelines
+from etherweave.pages.benchmarks import recordings, telemetry, timelines
 from etherweave.pages.benchmarks.data import load_benchmarks
-from etherweave.pages.benchmarks.recordings import (
-    CounterKey,
-    CounterSteps,
-    HostRecording,
-    RecordedLaunch,
-    launches,
-    rates,
-    track,
-)
 from support.launches import FakeLauncher, campaign, latencies, stored_campaign
 from support.recorded_campaigns import Speeds, keep_recording, keep_recordings
 
 SIX = StoppingRule(0.5, launches_min=6, launches_max=6)
-LAUNCH = RecordedLaunch("osu-001", "osu", False, 10**18, 10.0)
+LAUNCH = recordings.RecordedLaunch("osu-001", "osu", False, 10**18, 10.0)
 RECORD = LaunchRecord("osu", 1, "done", "", "", (), 10**18, 10**18 + 10**10, "fake", 1, "0", "x")
 SPEEDS = Speeds(interface={"received_bytes": 1e6, "sent_bytes": 2e6, "received_drops": 0.0})
 
 
-def recorded(home: Path, speeds: Speeds = SPEEDS, **words: object) -> HostRecording:
+def recorded(home: Path, speeds: Speeds = SPEEDS, **words: object) -> recordings.HostRecording:
     keep_recording(home, RECORD, "n1", speeds, **words)  # type: ignore[arg-type]
-    return track(home, LAUNCH)
+    return recordings.track(home, LAUNCH)
 
 
 def test_rises_of_a_host_are_in_the_time_of_who_started_the_launch(tmp_path: Path) -> None:
     """Ten seconds at 2 MB/s, on a host whose clock is 20 ± 5 ms ahead."""
     result = recorded(tmp_path, ahead_ms=(15.0, 25.0))
-    steps = result.steps[CounterKey("interface", "", "sent_bytes")]
+    steps = result.steps[recordings.CounterKey("interface", "", "sent_bytes")]
     assert steps.times[[0, -1]].tolist() == [0.0, 10.0]
     assert steps.risen[[0, 5, -1]].tolist() == [0.0, 1e7, 2e7]
     assert result.total(INTERFACE, "received_bytes", "sent_bytes") == 3e7
@@ -52,8 +43,8 @@ def test_rises_of_a_host_are_in_the_time_of_who_started_the_launch(tmp_path: Pat
 
 def test_a_host_whose_clock_is_not_known_begins_with_its_launch(tmp_path: Path) -> None:
     keep_recording(tmp_path, RECORD, "n1", SPEEDS, ahead_ms=None)
-    later = track(tmp_path, LAUNCH._replace(start_ns=LAUNCH.start_ns - 10**12))
-    assert later.steps[CounterKey("interface", "", "sent_bytes")].times[0] == 0.0
+    later = recordings.track(tmp_path, LAUNCH._replace(start_ns=LAUNCH.start_ns - 10**12))
+    assert later.steps[recordings.CounterKey("interface", "", "sent_bytes")].times[0] == 0.0
 
 
 def test_processors_are_added_up_and_the_busiest_is_named(tmp_path: Path) -> None:
@@ -84,13 +75,13 @@ def test_a_counter_that_was_set_back_counts_from_zero(tmp_path: Path) -> None:
     table = polars.read_parquet(file)
     counts = [1000, 1100, 40, *(140 + 100 * at for at in range(8))]
     table.with_columns(sent_bytes=polars.Series(counts, dtype=polars.UInt64)).write_parquet(file)
-    assert track(tmp_path, LAUNCH).total(INTERFACE, "sent_bytes") == 100 + 40 + 8 * 100
+    assert recordings.track(tmp_path, LAUNCH).total(INTERFACE, "sent_bytes") == 100 + 40 + 8 * 100
 
 
 def test_rates_are_those_of_the_part_that_was_recorded() -> None:
     """A counter rises by 10 each second from 1 s to 3 s: cells of 2 s from 0 s on."""
-    steps = CounterSteps(np.array([1.0, 2.0, 3.0]), np.array([0.0, 10.0, 20.0]))
-    result = rates(steps, np.array([0.0, 2.0, 4.0, 6.0]))
+    steps = recordings.CounterSteps(np.array([1.0, 2.0, 3.0]), np.array([0.0, 10.0, 20.0]))
+    result = recordings.rates(steps, np.array([0.0, 2.0, 4.0, 6.0]))
     assert result[:2].tolist() == [10.0, 10.0]
     assert np.isnan(result[2])
 
@@ -100,7 +91,7 @@ def test_rates_are_those_of_the_part_that_was_recorded() -> None:
 def test_what_is_damaged_is_reported(tmp_path: Path, name: str, octets: bytes) -> None:
     recorded(tmp_path)
     (tmp_path / name).write_bytes(octets)
-    host_recording = track(tmp_path, LAUNCH)
+    host_recording = recordings.track(tmp_path, LAUNCH)
     assert host_recording.failure.startswith("cannot be read: ") and not host_recording.steps
 
 
@@ -108,7 +99,7 @@ def test_columns_that_lack_or_are_of_another_kind_are_reported(tmp_path: Path) -
     recorded(tmp_path)
     file = tmp_path / "telemetry_processor.parquet"
     polars.DataFrame({"time_ns": ["soon"]}).write_parquet(file)
-    assert track(tmp_path, LAUNCH).failure.startswith("cannot be read: ")
+    assert recordings.track(tmp_path, LAUNCH).failure.startswith("cannot be read: ")
 
 
 def test_launches_stand_beside_each_other(tmp_path: Path) -> None:
@@ -122,7 +113,7 @@ def test_launches_stand_beside_each_other(tmp_path: Path) -> None:
 
 def test_long_launches_are_cut_into_few_cells() -> None:
     many = [LAUNCH._replace(name=f"osu-{at:03}", seconds=1e4 + at) for at in range(12)]
-    where = timelines.lay(many, [HostRecording(many[0], "n1", "")])
+    where = timelines.lay(many, [recordings.HostRecording(many[0], "n1", "")])
     assert sum(len(edges) - 1 for edges in where.edges) <= timelines.CELLS_MAX
 
 
@@ -288,7 +279,7 @@ def test_what_is_left_out_is_counted(out: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_launches_are_in_the_order_of_time(bare: Path) -> None:
-    recorded_launches = launches(load_benchmarks(bare).launches)
+    recorded_launches = recordings.launches(load_benchmarks(bare).launches)
     assert [recorded_launch.start_ns for recorded_launch in recorded_launches] == sorted(
         recorded_launch.start_ns for recorded_launch in recorded_launches
     )
@@ -303,13 +294,17 @@ def test_priorities_and_rdma_devices_are_shown_apart(tmp_path: Path) -> None:
     )
     result = recorded(tmp_path, speeds)
     assert {key.thing for key in result.steps if key.family == PRIORITY.name} == {"3", "4"}
-    assert result.steps[CounterKey("priority", "4", "sent_bytes")].risen[-1] == 70
-    assert result.steps[CounterKey("rdma", "mlx5_0 port 1", "sent_bytes")].risen[-1] == 30
+    assert result.steps[recordings.CounterKey("priority", "4", "sent_bytes")].risen[-1] == 70
+    assert (
+        result.steps[recordings.CounterKey("rdma", "mlx5_0 port 1", "sent_bytes")].risen[-1] == 30
+    )
 
 
 def test_segments_sent_again_are_those_of_the_whole_host() -> None:
     before, after = (Snapshot(1, "n1", "", 0.0, tcp_counters={"RetransSegs": at}) for at in (7, 12))
     values = Epoch("osu-001", "n1", "eth0", "", before=before, after=after)
-    host_recording = HostRecording(LAUNCH, "n1", "", values)
+    host_recording = recordings.HostRecording(LAUNCH, "n1", "", values)
     assert (host_recording.sent_again, host_recording.trouble) == (5, 5.0)
-    assert HostRecording(LAUNCH, "n1", "", replace(values, after=None)).sent_again is None
+    assert (
+        recordings.HostRecording(LAUNCH, "n1", "", replace(values, after=None)).sent_again is None
+    )

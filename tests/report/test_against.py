@@ -19,13 +19,7 @@ from etherweave.pages import write_report
 from etherweave.report.against import fabric_name, published
 from etherweave.report.bounds import medium
 from etherweave.report.result_fabric import Fabric, fabric
-from etherweave.report.run import osu
-from etherweave.report.run.comparison import (
-    ComparedResults,
-    goodput,
-    iteration_times,
-    published_figures,
-)
+from etherweave.report.run import comparison, osu
 
 JOBS: dict[str, dict[str, Any]] = {
     "ping": {"osu_latency": {"bytes": "8B", "iterations": 4}},
@@ -245,8 +239,8 @@ def legend(figure: Figure | None, at: int = 0) -> list[str]:
     return [text.get_text().replace("\n", " ") for text in shown.get_texts()]
 
 
-def both() -> ComparedResults:
-    return ComparedResults([simulated(), measured(simulated(), (1.5, 2.0, 2.5))])
+def both() -> comparison.ComparedResults:
+    return comparison.ComparedResults([simulated(), measured(simulated(), (1.5, 2.0, 2.5))])
 
 
 def test_one_figure_holds_simulated_measured_published_and_limits() -> None:
@@ -277,7 +271,7 @@ def test_rates_of_one_and_of_both_directions_have_limits_of_their_own() -> None:
 
 
 def test_published_figures_are_listed_with_source_and_ratio() -> None:
-    section = published_figures(both())
+    section = comparison.published_figures(both())
     assert section is not None
     half = mean_s(simulated(), "pong") / 2
     rows = [row for row in section.tables[0].rows if row[0] == "pong"]
@@ -286,7 +280,7 @@ def test_published_figures_are_listed_with_source_and_ratio() -> None:
 
 
 def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
-    result = goodput(both())
+    result = comparison.goodput(both())
     assert result is not None
     labels = ["published", "line rate, 100 Gb/s", "full frames (RoCE v2, path MTU 4096 B)"]
     assert set(labels) < set(legend(result.figure))
@@ -294,7 +288,9 @@ def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
 
 def test_published_means_stand_among_iteration_times() -> None:
     halo = run({"halo": HALO}, run={})
-    section = iteration_times(ComparedResults([halo, measured(halo, (2.0, 2.0))]))
+    section = comparison.iteration_times(
+        comparison.ComparedResults([halo, measured(halo, (2.0, 2.0))])
+    )
     assert section is not None
     assert legend(section.figure)[-1] == "published mean, RoCE v2+PFC (Kenny et al. 2020)"
 

@@ -2,27 +2,17 @@
 
 from math import isqrt
 
-from etherweave.extend import (
-    CongestionControl,
-    Driver,
-    DriverEvent,
-    Feedback,
-    FreshConnection,
-    LoadBalancing,
-    NextOperations,
-    PathFeedback,
-    Progress,
-)
+from etherweave import extend
 
 ONE = 1 << 20  # A window of one packet.
 ROOT = 1 << 10  # The root of :data:`ONE`.
 US = 1_000_000  # A microsecond [ps].
 
 
-class Swift(CongestionControl):
+class Swift(extend.CongestionControl):
     """``crates/transport/src/swift.rs``; parameters in its units."""
 
-    def __init__(self, connection: FreshConnection, base_target: int = 25 * US) -> None:
+    def __init__(self, connection: extend.FreshConnection, base_target: int = 25 * US) -> None:
         self.base_target = base_target
         self.flow_scaling = 100 * US
         self.flow_scaling_windows = (100, 100_000)
@@ -53,7 +43,7 @@ class Swift(CongestionControl):
     def next_at(self) -> int:
         return self.paced_until
 
-    def acknowledged(self, now: int, feedback: Feedback) -> None:
+    def acknowledged(self, now: int, feedback: extend.Feedback) -> None:
         if feedback.acked == 0:
             return
         self.round_trip = feedback.round_trip
@@ -68,7 +58,7 @@ class Swift(CongestionControl):
             excess = self.beta * (self.round_trip - target)
             self.decrease(now, excess * 1_000 // self.round_trip)
 
-    def lost(self, now: int, progress: Progress) -> None:
+    def lost(self, now: int, progress: extend.Progress) -> None:
         self.decrease(now, 100_000)
 
     def timed_out(self, now: int) -> None:
@@ -97,12 +87,12 @@ def inverse_root(window: int) -> int:
     return ONE * ROOT // max(isqrt(window), 1)
 
 
-class Dctcp(CongestionControl):
+class Dctcp(extend.CongestionControl):
     """``crates/transport/src/mark_window.rs``, with the law of ``tcp/congestion/dctcp.rs``."""
 
     heeds_marks = True
 
-    def __init__(self, connection: FreshConnection) -> None:
+    def __init__(self, connection: extend.FreshConnection) -> None:
         self.packet = connection.packet
         self.cwnd = self.window_max = connection.window
         self.threshold = self.cut_until = 0
@@ -113,7 +103,7 @@ class Dctcp(CongestionControl):
     def window(self) -> int:
         return self.cwnd
 
-    def acknowledged(self, now: int, feedback: Feedback) -> None:
+    def acknowledged(self, now: int, feedback: extend.Feedback) -> None:
         self.observe(feedback)
         if feedback.acknowledged <= self.cut_until:
             return
@@ -125,7 +115,7 @@ class Dctcp(CongestionControl):
             self.cwnd += self.increase(feedback.acked)
         self.cwnd = min(self.cwnd, self.window_max)
 
-    def observe(self, feedback: Feedback) -> None:
+    def observe(self, feedback: extend.Feedback) -> None:
         self.acked += feedback.acked
         self.marked += feedback.acked if feedback.is_marked else 0
         if feedback.acknowledged <= self.window_end or self.acked == 0:
@@ -145,7 +135,7 @@ class Dctcp(CongestionControl):
         self.counted -= self.cwnd
         return self.packet
 
-    def lost(self, now: int, progress: Progress) -> None:
+    def lost(self, now: int, progress: extend.Progress) -> None:
         if progress.acknowledged >= self.cut_until:
             self.counted = 0
             self.cut(progress.next, self.cwnd // 2)
@@ -156,7 +146,7 @@ class Dctcp(CongestionControl):
         self.cwnd, self.cut_until = self.packet, 0
 
 
-class Oblivious(LoadBalancing):
+class Oblivious(extend.LoadBalancing):
     """The scheme of that name in ``crates/transport/src/uet/entropy.rs``."""
 
     def __init__(self, entropies: int) -> None:
@@ -179,7 +169,7 @@ class Mixed(Oblivious):
     def next(self) -> int:
         return self.recycled.pop(0) if self.recycled else super().next()
 
-    def heed(self, now: int, entropy: int, feedback: PathFeedback) -> None:
+    def heed(self, now: int, entropy: int, feedback: extend.PathFeedback) -> None:
         if feedback == "unmarked":
             self.recycled.append(entropy)
 
@@ -191,7 +181,7 @@ def mix(word: int) -> int:
     return word ^ word >> 31
 
 
-class Requests(Driver):
+class Requests(extend.Driver):
     """``request_response`` with a server, the last rank, and clients that ask again at once."""
 
     def __init__(
@@ -203,7 +193,7 @@ class Requests(Driver):
         self.number = 0
         self.work: tuple[int, int, int] | None = None
 
-    def on_event(self, now: int, event: DriverEvent, next: NextOperations) -> None:  # noqa: A002
+    def on_event(self, now: int, event: extend.DriverEvent, next: extend.NextOperations) -> None:  # noqa: A002
         received = event.received
         if not self.is_server:
             if (event.operation is None or received) and self.number < self.left:
@@ -218,7 +208,7 @@ class Requests(Driver):
             next.send(self.work[1], 4096, self.work[2])
             self.receive(next)
 
-    def receive(self, following: NextOperations) -> None:
+    def receive(self, following: extend.NextOperations) -> None:
         self.left -= 1
         if self.left >= 0:
             following.receive(None, 64)

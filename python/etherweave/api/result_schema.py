@@ -13,14 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etherweave.api.inputs import (
-    InputError,
-    decoded,
-    parquet_groups,
-    parquet_rows,
-    read_parquet,
-    read_text,
-)
+from etherweave.api import inputs
 
 if TYPE_CHECKING:
     import pyarrow
@@ -57,7 +50,7 @@ ranks = true
 """
 
 
-class ResultError(InputError):
+class ResultError(inputs.InputError):
     """A file of a result is damaged, or not as :meth:`etherweave.Result.save` writes it."""
 
 
@@ -85,7 +78,7 @@ def _tables_of(scenario: str) -> Mapping[str, Mapping[str, str]]:
 
 def read_summary(path: Path) -> dict[str, Any]:
     """Read a JSON object; raises ``ResultError`` when it is none, or ``OSError``."""
-    text = read_text(path, SUMMARY_BYTES_MAX)
+    text = inputs.read_text(path, SUMMARY_BYTES_MAX)
     try:
         value = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
@@ -103,7 +96,7 @@ def read_scenario(path: Path) -> str:
     """
     from etherweave import _core
 
-    text = read_text(path, SCENARIO_BYTES_MAX)
+    text = inputs.read_text(path, SCENARIO_BYTES_MAX)
     try:
         resolved = tomllib.loads(text)
         _core.resolve(text, str(path), ())
@@ -137,7 +130,7 @@ def check_shape(path: Path, value: object, shape: type, key: str) -> None:
     Raises ``ResultError`` when they differ; names the key, what stands there and what was expected.
     """
     try:
-        decoded(shape, value, key)
+        inputs.decoded(shape, value, key)
     except ValueError as error:
         raise ResultError(path, str(error)) from None
 
@@ -151,11 +144,11 @@ def read_table(path: Path, is_measured: bool, long_min: int) -> "pyarrow.Table |
         raise ResultError(path, "no regular file; expected a table in Parquet")
     known = {**every_table(), **(MEASURED_TABLES if is_measured else {})}.get(path.stem, {})
     try:
-        if parquet_rows(path) >= long_min:
-            for group in parquet_groups(path):
+        if inputs.parquet_rows(path) >= long_min:
+            for group in inputs.parquet_groups(path):
                 _check_columns(path, group, known)
             return path
-        table = read_parquet(path)
+        table = inputs.read_parquet(path)
     except ResultError:
         raise
     except OSError as error:

@@ -3,29 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from etherweave.api.results import Result
+from etherweave.bmwg import kpis, model
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import algorithm_factor, bus_bandwidth, percentile
-from etherweave.bmwg.kpis import (
-    BOUNDARY,
-    REPORTED,
-    SOFTWARE,
-    algorithm,
-    health,
-    iterations_us,
-    payload_of_participant,
-    uplink_shares,
-)
-from etherweave.bmwg.model import (
-    Case,
-    Cell,
-    Column,
-    Included,
-    Metric,
-    Plot,
-    ReportTable,
-    labelled,
-    table,
-)
 from etherweave.bmwg.settings import Changes, too_many
 from etherweave.bmwg.traffic import collective
 
@@ -44,7 +24,7 @@ def collective_cases(
     counts: Sequence[int],
     sizes: Sequence[int],
     iterations: int,
-) -> list[Case]:
+) -> list[model.Case]:
     """Make a case for each collective, strategy, number of participants and size.
 
     Participants are spread evenly over the leaves in the order of hosts. Large cells are in
@@ -58,14 +38,14 @@ def collective_cases(
                     sent = count * size * algorithm_factor(operation, count)
                     mode = "packet" if sent <= PACKETS_MAX else "flow"
                     values = (operation, strategy, count, size, mode)
-                    labels = labelled(AXES, *values)
+                    labels = model.labelled(AXES, *values)
                     if missing := too_many(labels, count, fabric):
                         made.append(missing)
                         continue
                     hosts = [at * fabric.hosts // count for at in range(count)]
                     job = collective(hosts, operation, size, iterations)
                     run = {"run": {"fidelity": mode}}
-                    made.append(Case(labels, {"job": [job], **run, **changes}))
+                    made.append(model.Case(labels, {"job": [job], **run, **changes}))
     return made
 
 
@@ -77,82 +57,86 @@ def swept(fabric: BenchFabric, full: bool) -> tuple[Sequence[int], Sequence[int]
     return sorted({few[0], few[-1]}) if few else [fabric.hosts], SIZES[:2], 3
 
 
-def parts(case: Case) -> tuple[str, int, int]:
+def parts(case: model.Case) -> tuple[str, int, int]:
     """Return the collective, the number of participants and the data of each [B]."""
     operation, _, count, size, _ = (case.labels[axis] for axis in AXES)
     return str(operation), int(str(count)), int(str(size))
 
 
-def bus_gbytes(case: Case, result: Result) -> list[float]:
+def bus_gbytes(case: model.Case, result: Result) -> list[float]:
     """Compute the bus bandwidth of each iteration [GB/s]."""
     operation, count, size = parts(case)
-    times = iterations_us(result)
+    times = kpis.iterations_us(result)
     return [bus_bandwidth(operation, count, size, time / 1e6) / 1e9 for time in times]
 
 
-def bandwidth_metrics(fabric: BenchFabric) -> list[Metric]:
+def bandwidth_metrics(fabric: BenchFabric) -> list[model.Metric]:
     """Return bus bandwidth, its percentiles and its efficiency."""
 
-    def mean(case: Case, result: Result) -> float:
+    def mean(case: model.Case, result: Result) -> float:
         values = bus_gbytes(case, result)
         return sum(values) / len(values)
 
-    def at(percent: float) -> Metric:
+    def at(percent: float) -> model.Metric:
         # What so many iterations exceed: slow ones are the tail.
         return (
-            Column(f"BusBW P{percent:g} [GB/s]", SOFTWARE),
+            model.Column(f"BusBW P{percent:g} [GB/s]", kpis.SOFTWARE),
             lambda case, run: percentile(bus_gbytes(case, run), 100 - percent),
         )
 
     return [
-        (Column("algorithm (verified)", BOUNDARY), lambda _, run: algorithm(run)),
-        (Column("BusBW mean [GB/s]", SOFTWARE), mean),
+        (model.Column("algorithm (verified)", kpis.BOUNDARY), lambda _, run: kpis.algorithm(run)),
+        (model.Column("BusBW mean [GB/s]", kpis.SOFTWARE), mean),
         *map(at, (50, 95, 99)),
         (
-            Column("of line rate [%]", SOFTWARE),
+            model.Column("of line rate [%]", kpis.SOFTWARE),
             lambda case, run: 800 * mean(case, run) / fabric.rate_gbps,
         ),
     ]
 
 
-def iteration_metric(percent: float = 50) -> Metric:
+def iteration_metric(percent: float = 50) -> model.Metric:
     """Return the time of an iteration at a percentile."""
     return (
-        Column(f"JCT P{percent:g} [us]", SOFTWARE),
-        lambda _, run: percentile(iterations_us(run), percent),
+        model.Column(f"JCT P{percent:g} [us]", kpis.SOFTWARE),
+        lambda _, run: percentile(kpis.iterations_us(run), percent),
     )
 
 
 def collective_table(
-    fabric: BenchFabric, trials: Included, name: str, title: str, more: Sequence[Metric] = ()
-) -> ReportTable:
+    fabric: BenchFabric,
+    trials: model.Included,
+    name: str,
+    title: str,
+    more: Sequence[model.Metric] = (),
+) -> model.ReportTable:
     """Report bus bandwidth over participants and size, with what switches report."""
     metrics = [
         *bandwidth_metrics(fabric),
         *more,
-        (Column("S_fabric [B]", BOUNDARY), lambda _, run: _payload_of_iteration(run)),
+        (model.Column("S_fabric [B]", kpis.BOUNDARY), lambda _, run: _payload_of_iteration(run)),
         (
-            Column("uplinks, most [%]", REPORTED),
-            lambda _, run: max(uplink_shares(fabric, run), default=None),
+            model.Column("uplinks, most [%]", kpis.REPORTED),
+            lambda _, run: max(kpis.uplink_shares(fabric, run), default=None),
         ),
-        *health(fabric),
+        *kpis.health(fabric),
     ]
     note = (
         "Percentiles: what that share of iterations reaches. Algorithm: verified by who sends to "
         "whom. S_fabric: acknowledged payload of the participant that sends most, in an iteration. "
         "S of all-gather and all-to-all: all blocks of a participant, as nccl-tests counts."
     )
-    return table(name, title, AXES, metrics, trials, note=note, plot=Plot(2, 6, (1, 3)))
+    return model.table(name, title, AXES, metrics, trials, note=note, plot=model.Plot(2, 6, (1, 3)))
 
 
 def _payload_of_iteration(result: Result) -> float | None:
     iterations = len(set(result.values("iterations", "iteration")))
-    return payload_of_participant(result) / iterations if iterations else None
+    return kpis.payload_of_participant(result) / iterations if iterations else None
 
 
-def degradation(trials: Included, strategy: Cell = "ECMP") -> list[list[Cell]]:
+def degradation(trials: model.Included, strategy: model.Cell = "ECMP") -> list[list[model.Cell]]:
     """Compare strategies: bus bandwidth of each cell over that of a strategy."""
-    means: dict[tuple[Cell, ...], dict[Cell, float]] = {}
+    means: dict[tuple[model.Cell, ...], dict[model.Cell, float]] = {}
     for case, result in trials:
         own = means.setdefault((case.labels["N"], case.labels["S [B]"]), {})
         values = bus_gbytes(case, result)

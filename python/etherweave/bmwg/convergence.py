@@ -4,17 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from etherweave.api.results import Result
+from etherweave.bmwg import kpis
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import fairness
-from etherweave.bmwg.kpis import (
-    BOUNDARY,
-    REPORTED,
-    convergence_us,
-    counters,
-    flow_series,
-    health,
-    steady_us,
-)
 from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, labelled, table
 from etherweave.bmwg.settings import MIB, PERIOD_US, Changes, too_many
 from etherweave.bmwg.traffic import incast
@@ -78,7 +70,7 @@ def convergence_table(
 
     ``is_steady`` compares each flow with its own steady rate instead.
     """
-    find = steady_us if is_steady else convergence_us
+    find = kpis.steady_us if is_steady else kpis.convergence_us
     goal = (
         "its steady rate, the mean of the last fifth of the run"
         if is_steady
@@ -87,17 +79,20 @@ def convergence_table(
 
     def convergence(case: Case, result: Result) -> float | None:
         flows = 2 * int(str(case.labels["flows before"]))
-        return find(flow_series(result), onset_us, flows, tolerance)
+        return find(kpis.flow_series(result), onset_us, flows, tolerance)
 
     def goodput(_: Case, result: Result) -> float:
         return sum(_rates(result))
 
     metrics = [
-        (Column("convergence [us]", BOUNDARY), convergence),
-        (Column("goodput after [Gb/s]", BOUNDARY), goodput),
-        (Column("JFI of flows after", BOUNDARY), lambda _, run: fairness(_rates(run))),
-        (Column("largest queue [B]", REPORTED), lambda _, run: counters(fabric, run).occupancy_max),
-        *health(fabric),
+        (Column("convergence [us]", kpis.BOUNDARY), convergence),
+        (Column("goodput after [Gb/s]", kpis.BOUNDARY), goodput),
+        (Column("JFI of flows after", kpis.BOUNDARY), lambda _, run: fairness(_rates(run))),
+        (
+            Column("largest queue [B]", kpis.REPORTED),
+            lambda _, run: kpis.counters(fabric, run).occupancy_max,
+        ),
+        *kpis.health(fabric),
     ]
     note = (
         f"Others come {onset_us} us after the start. Convergence: the end of the first {PERIOD_US} "

@@ -3,17 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from etherweave.bmwg import kpis
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
-from etherweave.bmwg.kpis import (
-    LATENCY_TITLES,
-    SETTING,
-    SOFTWARE,
-    iterations_us,
-    latency_cells,
-    latency_columns,
-    rows,
-)
 from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable, labelled
 from etherweave.bmwg.settings import Changes
 from etherweave.bmwg.throughput import DUPLEX, pair_jobs
@@ -68,10 +60,10 @@ def _pooled(trials: Included) -> Pooled:
     for case, result in trials:
         key = tuple(case.labels[axis] for axis in AXES)
         one_way, round_trip, runs = pooled.setdefault(key, ([], [], 0))
-        sent = rows(result, "transfers", "bytes", "start_ns", "end_ns")
+        sent = kpis.rows(result, "transfers", "bytes", "start_ns", "end_ns")
         times = [(end - start) / 1e3 for size, start, end in sent if size == case.labels[AXES[1]]]
         one_way += times[2 * WARM_UP :]
-        round_trip += iterations_us(result, "ping")
+        round_trip += kpis.iterations_us(result, "ping")
         pooled[key] = (one_way, round_trip, runs + 1)
     return pooled
 
@@ -83,19 +75,21 @@ def _statistics(pooled: Pooled) -> ReportTable:
             alone = pooled.get((*key[:2], UNLOADED))
             first = alone and (alone[0] if name == TIMES[0] else alone[1])
             factor = _mean(values) / _mean(first) if first else None
-            cells.append([*key, name, len(values), runs, *latency_cells(values), factor])
+            cells.append([*key, name, len(values), runs, *kpis.latency_cells(values), factor])
     columns = [
-        *(Column(axis, SETTING) for axis in (*AXES, "time")),
-        Column("samples", SOFTWARE),
-        Column("runs", SETTING),
-        *latency_columns(SOFTWARE),
-        Column("over unloaded", SOFTWARE),
+        *(Column(axis, kpis.SETTING) for axis in (*AXES, "time")),
+        Column("samples", kpis.SOFTWARE),
+        Column("runs", kpis.SETTING),
+        *kpis.latency_columns(kpis.SOFTWARE),
+        Column("over unloaded", kpis.SOFTWARE),
     ]
     note = (
         "One way: from the post of a send to the completion of its receive; round trip: of a "
         "ping-pong. Samples of all runs are pooled. Time stamps at the DUT boundary: none."
     )
-    plot = Plot(1, columns.index(Column(f"{LATENCY_TITLES[4]} [us]", SOFTWARE)), (0, 2, 3))
+    plot = Plot(
+        1, columns.index(Column(f"{kpis.LATENCY_TITLES[4]} [us]", kpis.SOFTWARE)), (0, 2, 3)
+    )
     return ReportTable("latency", "Latency", columns, cells, note, plot)
 
 
@@ -107,9 +101,9 @@ def _distribution(pooled: Pooled) -> ReportTable:
         for percent in SHARES
     ]
     columns = [
-        *(Column(axis, SETTING) for axis in AXES),
-        Column("one way [us]", SOFTWARE),
-        Column("messages [%]", SETTING),
+        *(Column(axis, kpis.SETTING) for axis in AXES),
+        Column("one way [us]", kpis.SOFTWARE),
+        Column("messages [%]", kpis.SETTING),
     ]
     return ReportTable(
         "latency-cdf", "Distribution of latency", columns, rows_, "", Plot(3, 4, (0, 1, 2))

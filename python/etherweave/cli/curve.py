@@ -10,20 +10,10 @@ import typer
 
 import etherweave
 from etherweave.api.outputs import written
+from etherweave.cli import parameters
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import INTERRUPTED, interruptible, mistakes, print_error
 from etherweave.cli.faults import until_fault
-from etherweave.cli.parameters import (
-    ALL_PROCESSORS,
-    AsJson,
-    File,
-    MemoryLimit,
-    Settings,
-    Threads,
-    drawing,
-    output_file,
-    overrides,
-)
 from etherweave.cli.processes import is_first
 from etherweave.cli.progress import point_progress, print_start
 
@@ -53,14 +43,14 @@ SUFFIXES = (".parquet", ".csv", ".xlsx")  # Ends of names of files with all colu
 
 
 def curve(
-    file: File,
+    file: parameters.File,
     *,
     output: Path | None = None,
     draw: Path | None = None,
-    settings: Settings = None,
-    threads: Threads = ALL_PROCESSORS,
-    memory_limit: MemoryLimit = None,
-    as_json: AsJson = False,
+    settings: parameters.Settings = None,
+    threads: parameters.Threads = parameters.ALL_PROCESSORS,
+    memory_limit: parameters.MemoryLimit = None,
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Simulate synthetic traffic at several loads, and print latency and throughput.
 
@@ -77,9 +67,9 @@ def curve(
     """
     import polars
 
-    changes = overrides(settings)
-    output_file("--output", output, *SUFFIXES)
-    drawing("--draw", draw, ".svg")
+    changes = parameters.overrides(settings)
+    parameters.output_file("--output", output, *SUFFIXES)
+    parameters.drawing("--draw", draw, ".svg")
     with mistakes(etherweave.ScenarioError):
         with point_progress(file.stem) as report, interruptible() as has_ended:
             simulate = partial(

@@ -12,20 +12,10 @@ import etherweave
 from etherweave.api.fabrics import Figures, Proposals
 from etherweave.api.outputs import below, new_files
 from etherweave.api.results import Result
+from etherweave.cli import parameters
 from etherweave.cli.design_page import print_page, print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.faults import until_fault
-from etherweave.cli.parameters import (
-    ALL_PROCESSORS,
-    AsJson,
-    ExecutorName,
-    MemoryLimit,
-    Settings,
-    Threads,
-    directory,
-    drawing,
-    overrides,
-)
 from etherweave.cli.progress import print_start, step_progress
 from etherweave.formats import WRITERS, write
 
@@ -82,11 +72,11 @@ def design(
     routings: list[str] | None = None,
     forms: list[Format] | None = None,
     draw: Path | None = None,
-    settings: Settings = None,
-    threads: Threads = ALL_PROCESSORS,
-    memory_limit: MemoryLimit = None,
-    where: ExecutorName = LOCAL,
-    as_json: AsJson = False,
+    settings: parameters.Settings = None,
+    threads: parameters.Threads = parameters.ALL_PROCESSORS,
+    memory_limit: parameters.MemoryLimit = None,
+    where: parameters.ExecutorName = LOCAL,
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Design a fabric on paper, and print counts, deadlock freedom, tables, power and cost.
 
@@ -118,7 +108,7 @@ def design(
     draw : FILE.svg
         Draw the fabric as SVG, or with --compare and --find the fabrics' metrics.
     """
-    changes = overrides(settings)
+    changes = parameters.overrides(settings)
     if routings:
         changes["design.routings"] = routings
     if routings and find:
@@ -129,7 +119,7 @@ def design(
         reject(f"--executor {where}: expected with --find")
     if draw and forms:
         reject("--draw: expected to be without --export")
-    drawing("--draw", draw, ".svg")
+    parameters.drawing("--draw", draw, ".svg")
     destination = _Destination(output, draw, as_json)
     with mistakes(etherweave.ScenarioError, ValueError):
         if forms:
@@ -236,7 +226,7 @@ def _draw_metrics(comparison: Figures, path: Path | None) -> None:
 def _export(
     files: list[str], forms: list[str], changes: dict[str, object], output: Path, load: Path | None
 ) -> None:
-    directory(output)
+    parameters.directory(output)
     result = Result.load(load) if load else None
     for file, form in ((file, form) for file in files for form in forms):
         if form in WRITERS:
@@ -289,7 +279,7 @@ def _number(key: str, text: str, at_least: int = 0) -> int:
 
 def _find(request: _Request, rank: str, effort: _Effort, destination: _Destination) -> None:
     if destination.output:
-        directory(destination.output)
+        parameters.directory(destination.output)
     with step_progress() as report:
         compute = partial(
             etherweave.find,

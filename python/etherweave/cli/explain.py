@@ -13,16 +13,8 @@ import etherweave
 from etherweave.api.limits import PARTS, JobLimits, Stretch, limits
 from etherweave.api.results import Result
 from etherweave.api.what_if import Answer, what_if
+from etherweave.cli import parameters
 from etherweave.cli.exits import mistakes, reject
-from etherweave.cli.parameters import (
-    ALL_PROCESSORS,
-    AsJson,
-    MemoryLimit,
-    Natural,
-    Settings,
-    Threads,
-    overrides,
-)
 from etherweave.cli.progress import print_start, run_progress
 
 EXAMPLES = """Examples:
@@ -39,14 +31,14 @@ CAUSES = 6  # Causes of waits in the network that are printed.
 def explain(
     source: Annotated[Path, typer.Argument(exists=True)],
     *,
-    settings: Settings = None,
+    settings: parameters.Settings = None,
     job: str | None = None,
-    longest: Natural = LONGEST,
+    longest: parameters.Natural = LONGEST,
     if_not: bool = False,
     ports: bool | None = None,
-    threads: Threads = ALL_PROCESSORS,
-    memory_limit: MemoryLimit = None,
-    as_json: AsJson = False,
+    threads: parameters.Threads = parameters.ALL_PROCESSORS,
+    memory_limit: parameters.MemoryLimit = None,
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Print what limits each job: its time by parts along the path from its last step to its first.
 
@@ -69,7 +61,7 @@ def explain(
     """
     with mistakes(etherweave.ScenarioError, OSError):
         simulate = partial(_simulate, source.stem, threads, memory_limit)
-        result = _result(source, simulate, overrides(settings), ports)
+        result = _result(source, simulate, parameters.overrides(settings), ports)
         own = [limit for limit in limits(result) if job in (None, limit.job)]
         if not own:
             reject(_reason(result, job))

@@ -10,20 +10,10 @@ import etherweave
 from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
 from etherweave.bench.measure.launch import IncastProgram, LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
+from etherweave.cli import parameters
 from etherweave.cli.bench.amounts import TrafficLimit, octets, seconds
 from etherweave.cli.bench.plan import Duration, duration_of
 from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject
-from etherweave.cli.parameters import (
-    AsJson,
-    CodePoints,
-    File,
-    Natural,
-    Positive,
-    Settings,
-    code_points,
-    directory,
-    overrides,
-)
 
 if TYPE_CHECKING:
     from etherweave.api.results import Result
@@ -95,28 +85,28 @@ def limits_of(time_limit: str, traffic_limit: str) -> "MeasureLimits":
 
 
 def measure_verb(
-    file: File,
+    file: parameters.File,
     *,
     output: Path | None = None,
-    settings: Settings = None,
-    seed: Natural | None = None,
+    settings: parameters.Settings = None,
+    seed: parameters.Natural | None = None,
     site: SiteFile = None,
     fabric: Fabric = None,
     hosts: Hosts = None,
     launcher: LaunchProgram | None = None,
     hostfile: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
-    dscps: CodePoints = None,
+    dscps: parameters.CodePoints = None,
     program: IncastProgram | None = None,
     duration: Duration = None,
-    ranks: Positive | None = None,
+    ranks: parameters.Positive | None = None,
     launch_option: list[str] | None = None,
-    launches: Positive = 1,
-    warm_up: Natural = WARM_UP,
+    launches: parameters.Positive = 1,
+    warm_up: parameters.Natural = WARM_UP,
     time_limit: LaunchTimeLimit = TIME_LIMIT,
     traffic_limit: TrafficLimit = TRAFFIC_LIMIT,
     verify: bool = False,
     compiler: str = COMPILER,
-    as_json: AsJson = False,
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Execute a scenario's jobs over MPI, as they are simulated; print iteration times in us.
 
@@ -150,11 +140,11 @@ def measure_verb(
     from etherweave.bench.measure import MeasureInterrupted, measure
     from etherweave.cli.progress import measure_progress
 
-    changes = overrides(settings)
+    changes = parameters.overrides(settings)
     if seed is not None:
         changes["seed"] = seed
     if output:
-        directory(output)
+        parameters.directory(output)
     selected = select_site(site, fabric, hosts) if site else None
     options = LaunchOptions(launcher or LaunchProgram.LOCAL, hostfile, launch_option or ())
     _check_options(selected, fabric or hosts, launcher or hostfile or launch_option)
@@ -181,7 +171,7 @@ def measure_verb(
                 hosts=selected and selected.hosts,
                 options=options,
                 limits=limits,
-                dscps=code_points(dscps),
+                dscps=parameters.code_points(dscps),
                 ranks=ranks,
                 launches=launches,
                 warm_up=warm_up,
@@ -220,7 +210,7 @@ def _by_program(
         link=selected.link,
         hosts=selected.hosts,
         limits=limits,
-        dscps=code_points(dscps),
+        dscps=parameters.code_points(dscps),
         duration_s=duration_s or DURATION_S,
         launches=launches,
     )

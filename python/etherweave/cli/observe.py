@@ -8,19 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import etherweave
 from etherweave.api.outputs import below, written
+from etherweave.cli import parameters
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
-from etherweave.cli.parameters import (
-    ALL_PROCESSORS,
-    AsJson,
-    File,
-    MemoryLimit,
-    Settings,
-    Threads,
-    directory,
-    drawing,
-    overrides,
-)
 from etherweave.cli.progress import print_start
 
 if TYPE_CHECKING:
@@ -38,7 +28,7 @@ TITLES = ("pattern", ">from [us]", ">to [us]", ">mean", ">highest", "between")
 
 
 def observe(
-    file: File,
+    file: parameters.File,
     *,
     routing: str | None = None,
     pattern: str | None = None,
@@ -46,10 +36,10 @@ def observe(
     heat: Path | None = None,
     animation: Path | None = None,
     output: Path | None = None,
-    settings: Settings = None,
-    threads: Threads = ALL_PROCESSORS,
-    memory_limit: MemoryLimit = None,
-    as_json: AsJson = False,
+    settings: parameters.Settings = None,
+    threads: parameters.Threads = parameters.ALL_PROCESSORS,
+    memory_limit: parameters.MemoryLimit = None,
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Simulate one point of a scenario's synthetic traffic, and print which links are busy when.
 
@@ -71,11 +61,11 @@ def observe(
     output : -o DIRECTORY
         Directory for all tables, as Parquet.
     """
-    changes = overrides(settings)
-    drawing("--heat", heat, ".svg")
-    drawing("--animation", animation, ".html")
+    changes = parameters.overrides(settings)
+    parameters.drawing("--heat", heat, ".svg")
+    parameters.drawing("--animation", animation, ".html")
     if output:
-        directory(output)
+        parameters.directory(output)
     choice: dict[str, Any] = {"routing": routing, "pattern": pattern, "load": load}
     with mistakes(etherweave.ScenarioError):
         observation = etherweave.observe(

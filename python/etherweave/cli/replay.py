@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import etherweave
+from etherweave.cli import parameters
 from etherweave.cli.exits import exit_as, mistakes, print_error, reject
-from etherweave.cli.parameters import (
-    ALL_PROCESSORS,
-    AsJson,
-    MemoryLimit,
-    Positive,
-    Settings,
-    Threads,
-    directory,
-    output_file,
-    overrides,
-)
 from etherweave.cli.progress import print_start, run_progress
 from etherweave.cli.record import WAITED_MAX, recording_line
 
@@ -43,15 +33,15 @@ def replay(
     *,
     scenario: Path,
     output: Path | None = None,
-    settings: Settings = None,
+    settings: parameters.Settings = None,
     compute_scale: Annotated[float | None, typer.Option(min=0.0)] = None,
     library: str | None = None,
-    ranks_per_node: Positive = 1,
+    ranks_per_node: parameters.Positive = 1,
     keep: Path | None = None,
     trace: Path | None = None,
-    threads: Threads = ALL_PROCESSORS,
-    memory_limit: MemoryLimit = None,
-    as_json: AsJson = False,
+    threads: parameters.Threads = parameters.ALL_PROCESSORS,
+    memory_limit: parameters.MemoryLimit = None,
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Simulate a recorded program or a trace on a fabric, and print recorded and predicted time.
 
@@ -86,14 +76,14 @@ def replay(
     from etherweave.api.traces import write_trace
     from etherweave.archives import ArchiveError
 
-    changes = overrides(settings)
+    changes = parameters.overrides(settings)
     if output:
-        directory(output)
+        parameters.directory(output)
     if keep:
-        directory(keep)
+        parameters.directory(keep)
         if any(keep.glob("*.ewr")):
             reject(f"{keep}: has a recording; expected another directory")
-    if output_file("--trace", trace, ".json", ".gz"):
+    if parameters.output_file("--trace", trace, ".json", ".gz"):
         changes["observe.ranks"] = True
     printed: set[str] = set()
     with mistakes(etherweave.ScenarioError, ArchiveError), run_progress(scenario.stem) as report:

@@ -21,22 +21,8 @@ from etherweave.api.limits import limits
 from etherweave.api.overview import overview
 from etherweave.api.results import Result
 from etherweave.api.slowdown import Slowdown, foreground, slowdowns
+from etherweave.cli import parameters
 from etherweave.cli.exits import exit_as, mistakes, os_error, print_warnings, reject
-from etherweave.cli.parameters import (
-    ALL_PROCESSORS,
-    AsJson,
-    ExecutorName,
-    Extend,
-    File,
-    MemoryLimit,
-    Seed,
-    Settings,
-    Threads,
-    Uncertain,
-    directory,
-    output_file,
-    overrides,
-)
 from etherweave.cli.processes import is_first, launched
 from etherweave.cli.progress import print_start, run_progress
 from etherweave.extend import described_fault, load_extensions
@@ -57,26 +43,26 @@ etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-len
 
 
 def run(
-    file: File,
+    file: parameters.File,
     *,
     output: Path | None = None,
-    settings: Settings = None,
-    extend: Extend = None,
-    seed: Seed = None,
-    threads: Threads = ALL_PROCESSORS,
+    settings: parameters.Settings = None,
+    extend: parameters.Extend = None,
+    seed: parameters.Seed = None,
+    threads: parameters.Threads = parameters.ALL_PROCESSORS,
     pcap: list[str] | None = None,
     snap_length: str | None = None,
     trace: Path | None = None,
-    memory_limit: MemoryLimit = None,
+    memory_limit: parameters.MemoryLimit = None,
     slowdown: bool = False,
     with_both: bool = False,
     samples: int | None = None,
-    uncertain: Uncertain = None,
+    uncertain: parameters.Uncertain = None,
     replications: int | None = None,
     half_width: float | None = None,
     find_warm_up: bool = False,
-    where: ExecutorName = "local",
-    as_json: AsJson = False,
+    where: parameters.ExecutorName = "local",
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Simulate a scenario packet by packet, and print times, goodput, drops and pauses.
 
@@ -116,7 +102,7 @@ def run(
         Leave out of --replications the flows that start before the end of the warm-up which MSER-5
         finds in three pilots.
     """
-    changes = overrides(settings)
+    changes = parameters.overrides(settings)
     if seed is not None:
         changes["seed"] = seed
     if samples is not None:
@@ -149,10 +135,10 @@ def run(
     if uncertain:
         reject("--uncertain: nothing is drawn; expected --samples beside it")
     if output:
-        directory(output)
+        parameters.directory(output)
     if snap_length and not pcap:
         reject("--snap-length: no frames are captured; expected --pcap beside it")
-    if output_file("--trace", trace, ".json", ".gz"):
+    if parameters.output_file("--trace", trace, ".json", ".gz"):
         changes["observe.ranks"] = True
     if with_both:
         if pcap or trace or slowdown or extend:

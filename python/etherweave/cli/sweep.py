@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from etherweave.cli import parameters
 from etherweave.cli.exits import FAILED, mistakes, notice, reject
-from etherweave.cli.parameters import (
-    AsJson,
-    DryRun,
-    ExecutorName,
-    Extend,
-    Workers,
-    directory,
-    drawing,
-    output_file,
-)
 from etherweave.cli.progress import size_text, work_progress
 from etherweave.cli.verbs import FileGroup, nested
 from etherweave.extend import load_extensions
@@ -53,16 +44,16 @@ def run_verb(
     file: Path,
     *,
     output: Path | None = None,
-    where: ExecutorName = "local",
-    workers: Workers = None,
-    dry_run: DryRun = False,
+    where: parameters.ExecutorName = "local",
+    workers: parameters.Workers = None,
+    dry_run: parameters.DryRun = False,
     tables: bool = False,
     flow_first: str | None = None,
     close: Annotated[float, typer.Option(min=1.0)] = 1.25,
     largest: bool = False,
     samples: Annotated[int | None, typer.Option(show_default=False)] = None,
-    extend: Extend = None,
-    as_json: AsJson = False,
+    extend: parameters.Extend = None,
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Carry out the runs that have no result yet, and write the dataset.
 
@@ -104,7 +95,7 @@ def run_verb(
         reject("--samples: expected no --flow-first beside it")
     if extend and (samples is not None or flow_first or dry_run):
         reject("--extend: expected none of --samples, --flow-first and --dry-run beside it")
-    home = directory(output or Path("results") / file.stem)
+    home = parameters.directory(output or Path("results") / file.stem)
     with mistakes(ScenarioError, SweepError, ValueError):
         load_extensions(extend or ())
         what = replace(load_sweep(file), extend=tuple(extend or ()))
@@ -198,7 +189,7 @@ def _line(status: "SweepStatus") -> str:
 
 
 @sweep.command("status", epilog="Examples:\netherweave sweep status results/incast --json")
-def status_verb(home: Home, as_json: AsJson = False) -> None:
+def status_verb(home: Home, as_json: parameters.AsJson = False) -> None:
     """Print how far a sweep is, whether or not a process works on it."""
     from etherweave.sweeps import SweepError, SweepStore
 
@@ -231,7 +222,7 @@ def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> 
     output : -o FILE.svg
         File for the SVG; default: DIRECTORY/plot.svg.
     """
-    path = drawing("--output", output or home / "plot.svg", ".svg")
+    path = parameters.drawing("--output", output or home / "plot.svg", ".svg")
     from etherweave.report.sweep import draw_flows, draw_sweep, selected
     from etherweave.sweeps import SweepError, SweepStore
 
@@ -260,7 +251,7 @@ def table_verb(home: Home, *, output: Path | None = None) -> None:
     output : -o FILE
         File for the table, .csv or .xlsx; default: DIRECTORY/runs.csv.
     """
-    path = output_file("--output", output or home / "runs.csv", ".csv", ".xlsx")
+    path = parameters.output_file("--output", output or home / "runs.csv", ".csv", ".xlsx")
     from etherweave.formats.spreadsheets import write_table
     from etherweave.sweeps import SweepError, SweepStore
 

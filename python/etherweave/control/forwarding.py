@@ -24,33 +24,8 @@ metadata and send later, and the last table changes the tag of those that have a
 
 from collections.abc import Iterator
 
+from etherweave.control import rules
 from etherweave.control.admission import ARP, GROUP_BIT, arp_meter, tag
-from etherweave.control.rules import (
-    CLASS_BIT,
-    CLASS_MASK,
-    CLASS_TABLE,
-    CONTROLLER,
-    FORWARD_TABLE,
-    IN_PORT,
-    SERVICE_TABLE,
-    Action,
-    AddressPattern,
-    FlowRule,
-    GoTo,
-    Group,
-    Instruction,
-    MatchField,
-    Move,
-    Output,
-    Purpose,
-    SetField,
-    SwitchDesign,
-    TableEntry,
-    ToGroup,
-    UseMeter,
-    WriteActions,
-    WriteMetadata,
-)
 
 BROADCAST = 0xFFFFFFFFFFFF
 UNICAST = 0x020000000000  # A MAC address whose address bits are zero.
@@ -58,21 +33,23 @@ CLASSES = range(8)  # Priorities of IEEE 802.1Q.
 _FIRST = 0xFFFF  # The highest priority of a rule.
 
 
-def services(site: SwitchDesign) -> Iterator[FlowRule]:
+def services(site: rules.SwitchDesign) -> Iterator[rules.FlowRule]:
     """Yield the rules of the third table."""
     if site.spec.resolution != "broadcast":
         yield from _resolution(site)
     yield from pauses(site)
 
 
-def pauses(site: SwitchDesign) -> Iterator[FlowRule]:
+def pauses(site: rules.SwitchDesign) -> Iterator[rules.FlowRule]:
     """Yield the rules that write the pause vector, while nothing is paused."""
     if site.spec.pauses == "class" and site.pause_bits:
         yield from (pause_rule(site.pause_bits, frozenset(), priority) for priority in CLASSES)
     yield pause_rule(site.pause_bits, frozenset(), None)
 
 
-def pause_rule(bits: dict[int, int], paused: frozenset[int], priority: int | None) -> FlowRule:
+def pause_rule(
+    bits: dict[int, int], paused: frozenset[int], priority: int | None
+) -> rules.FlowRule:
     """Write the rule that adds the pause vector to packets of a priority.
 
     ``bits`` has the metadata bit of every port that rules depend on. ``priority`` is of IEEE
@@ -80,129 +57,140 @@ def pause_rule(bits: dict[int, int], paused: frozenset[int], priority: int | Non
     """
     mask = sum(1 << bit for bit in bits.values())
     value = sum(1 << bits[port] for port in paused if port in bits)
-    return FlowRule(
-        *(SERVICE_TABLE, 0 if priority is None else 1),
+    return rules.FlowRule(
+        *(rules.SERVICE_TABLE, 0 if priority is None else 1),
         () if priority is None else tag(priority),
         (),
-        (*((WriteMetadata(value, mask),) if mask else ()), GoTo(FORWARD_TABLE)),
-        Purpose.PAUSE_VECTOR,
+        (*((rules.WriteMetadata(value, mask),) if mask else ()), rules.GoTo(rules.FORWARD_TABLE)),
+        rules.Purpose.PAUSE_VECTOR,
     )
 
 
-def _resolution(site: SwitchDesign) -> Iterator[FlowRule]:
-    request = (MatchField("eth_type", ARP), MatchField("arp_op", 1))
-    probe = (*request, MatchField("arp_spa", 0))
-    yield FlowRule(SERVICE_TABLE, 300, probe, (), (), Purpose.RESOLVE)
+def _resolution(site: rules.SwitchDesign) -> Iterator[rules.FlowRule]:
+    request = (rules.MatchField("eth_type", ARP), rules.MatchField("arp_op", 1))
+    probe = (*request, rules.MatchField("arp_spa", 0))
+    yield rules.FlowRule(rules.SERVICE_TABLE, 300, probe, (), (), rules.Purpose.RESOLVE)
     if site.spec.resolution == "manager":
-        meter = UseMeter(arp_meter(site).number)
-        answer: tuple[Action, ...] = (Output(CONTROLLER),)
-        yield FlowRule(SERVICE_TABLE, 290, request, answer, (meter,), Purpose.RESOLVE)
+        meter = rules.UseMeter(arp_meter(site).number)
+        answer: tuple[rules.Action, ...] = (rules.Output(rules.CONTROLLER),)
+        yield rules.FlowRule(
+            rules.SERVICE_TABLE, 290, request, answer, (meter,), rules.Purpose.RESOLVE
+        )
     else:
         answer = tuple(_answer(site.address_bits))
         for pattern in site.known:
             match = (*request, _target(site, pattern))
-            yield FlowRule(SERVICE_TABLE, 290, match, answer, (), Purpose.RESOLVE)
-        yield FlowRule(SERVICE_TABLE, 285, request, (), (), Purpose.RESOLVE)
-    lost = (MatchField("eth_dst", BROADCAST), MatchField("eth_type", ARP))
-    yield FlowRule(SERVICE_TABLE, 280, lost, (), (), Purpose.RESOLVE)
+            yield rules.FlowRule(rules.SERVICE_TABLE, 290, match, answer, (), rules.Purpose.RESOLVE)
+        yield rules.FlowRule(rules.SERVICE_TABLE, 285, request, (), (), rules.Purpose.RESOLVE)
+    lost = (rules.MatchField("eth_dst", BROADCAST), rules.MatchField("eth_type", ARP))
+    yield rules.FlowRule(rules.SERVICE_TABLE, 280, lost, (), (), rules.Purpose.RESOLVE)
 
 
-def _target(site: SwitchDesign, pattern: AddressPattern) -> MatchField:
+def _target(site: rules.SwitchDesign, pattern: rules.AddressPattern) -> rules.MatchField:
     """Match the IPv4 addresses of a pattern of MAC addresses."""
     network = site.spec.network
     assert network is not None, "the core rejects a responder without addresses"
     low = (1 << site.address_bits) - 1
     value = int(network.network_address) | pattern.value & low
     mask = pattern.mask & low | (0xFFFFFFFF ^ low)
-    return MatchField("arp_tpa", value, mask)
+    return rules.MatchField("arp_tpa", value, mask)
 
 
-def _answer(bits: int) -> Iterator[Move | SetField | Output]:
+def _answer(bits: int) -> Iterator[rules.Move | rules.SetField | rules.Output]:
     """Turn a request into its reply (RFC 826, "packet reception")."""
-    yield Move("eth_src", 0, "eth_dst", 0, 48)
-    yield SetField("eth_src", UNICAST)
-    yield Move("arp_tpa", 0, "eth_src", 0, bits)
-    yield SetField("arp_op", 2)
-    yield Move("arp_sha", 0, "arp_tha", 0, 48)
-    yield SetField("arp_sha", UNICAST)
-    yield Move("arp_tpa", 0, "arp_sha", 0, bits)
-    yield Move("arp_tpa", 0, "reg0", 0, 32)
-    yield Move("arp_spa", 0, "arp_tpa", 0, 32)
-    yield Move("reg0", 0, "arp_spa", 0, 32)
-    yield Output(IN_PORT)
+    yield rules.Move("eth_src", 0, "eth_dst", 0, 48)
+    yield rules.SetField("eth_src", UNICAST)
+    yield rules.Move("arp_tpa", 0, "eth_src", 0, bits)
+    yield rules.SetField("arp_op", 2)
+    yield rules.Move("arp_sha", 0, "arp_tha", 0, 48)
+    yield rules.SetField("arp_sha", UNICAST)
+    yield rules.Move("arp_tpa", 0, "arp_sha", 0, bits)
+    yield rules.Move("arp_tpa", 0, "reg0", 0, 32)
+    yield rules.Move("arp_spa", 0, "arp_tpa", 0, 32)
+    yield rules.Move("reg0", 0, "arp_spa", 0, 32)
+    yield rules.Output(rules.IN_PORT)
 
 
-def groups(site: SwitchDesign) -> tuple[Group, ...]:
+def groups(site: rules.SwitchDesign) -> tuple[rules.Group, ...]:
     """Return a group for every set of several ports."""
     sets = dict.fromkeys(entry.ports for entry in site.entries if len(entry.ports) > 1)
-    return tuple(Group(number, ports) for number, ports in enumerate(sets, start=1))
+    return tuple(rules.Group(number, ports) for number, ports in enumerate(sets, start=1))
 
 
-def forwarding(site: SwitchDesign) -> Iterator[FlowRule]:
+def forwarding(site: rules.SwitchDesign) -> Iterator[rules.FlowRule]:
     """Yield the rules of the last two tables."""
-    several = MatchField("eth_dst", GROUP_BIT, GROUP_BIT)
-    outputs = tuple(Output(port) for port in site.tree_ports)
-    yield FlowRule(FORWARD_TABLE, _FIRST, (several,), outputs, (), Purpose.BROADCAST)
+    several = rules.MatchField("eth_dst", GROUP_BIT, GROUP_BIT)
+    outputs = tuple(rules.Output(port) for port in site.tree_ports)
+    yield rules.FlowRule(
+        rules.FORWARD_TABLE, _FIRST, (several,), outputs, (), rules.Purpose.BROADCAST
+    )
     numbers = {group.ports: group.number for group in groups(site)}
     bits = site.pause_bits
     factory = {host.port: site.factory[host.name] for host in site.hosts if site.factory}
     above = 1 + max((entry.priority for entry in site.entries if entry.waits), default=0)
     for entry in site.entries:
         actions, onward = _sent(entry, _actions(entry.ports, numbers, factory))
-        purpose = Purpose.ALTERNATIVE if entry.is_alternative else Purpose.FORWARD
+        purpose = rules.Purpose.ALTERNATIVE if entry.is_alternative else rules.Purpose.FORWARD
         match, place = _addresses(entry), above + entry.priority
         condition = _condition(entry, bits)
-        yield FlowRule(FORWARD_TABLE, place, (*condition, *match), actions, onward, purpose)
+        yield rules.FlowRule(
+            rules.FORWARD_TABLE, place, (*condition, *match), actions, onward, purpose
+        )
         if entry.waits:
-            yield FlowRule(FORWARD_TABLE, entry.priority, match, actions, onward, Purpose.WAIT)
+            yield rules.FlowRule(
+                rules.FORWARD_TABLE, entry.priority, match, actions, onward, rules.Purpose.WAIT
+            )
     if site.is_class_written:
         yield from _classes(site.spec.priorities)
 
 
 def _sent(
-    entry: TableEntry, actions: tuple[Action, ...]
-) -> tuple[tuple[Action, ...], tuple[Instruction, ...]]:
+    entry: rules.TableEntry, actions: tuple[rules.Action, ...]
+) -> tuple[tuple[rules.Action, ...], tuple[rules.Instruction, ...]]:
     """Send at once, or after the last table if the rule writes the priority of lossless packets."""
     if not entry.written:
         return actions, ()
-    place = (entry.written - 1) << CLASS_BIT
-    written = (WriteMetadata(place, CLASS_MASK),) if place else ()
-    return (), (WriteActions(actions), *written, GoTo(CLASS_TABLE))
+    place = (entry.written - 1) << rules.CLASS_BIT
+    written = (rules.WriteMetadata(place, rules.CLASS_MASK),) if place else ()
+    return (), (rules.WriteActions(actions), *written, rules.GoTo(rules.CLASS_TABLE))
 
 
-def _classes(priorities: tuple[int, ...]) -> Iterator[FlowRule]:
+def _classes(priorities: tuple[int, ...]) -> Iterator[rules.FlowRule]:
     """Change the tag of lossless packets that have another priority than their rule wrote."""
     for place, after in enumerate(priorities):
-        written = MatchField("metadata", place << CLASS_BIT, CLASS_MASK)
+        written = rules.MatchField("metadata", place << rules.CLASS_BIT, rules.CLASS_MASK)
         for before in (priority for priority in priorities if priority != after):
-            match, step = (written, *tag(before)), SetField("vlan_pcp", after)
-            yield FlowRule(CLASS_TABLE, 1, match, (step,), (), Purpose.PRIORITY)
+            match, step = (written, *tag(before)), rules.SetField("vlan_pcp", after)
+            yield rules.FlowRule(rules.CLASS_TABLE, 1, match, (step,), (), rules.Purpose.PRIORITY)
     # All others stay as they are; without a rule they would be dropped.
-    kept = WriteMetadata(0, CLASS_MASK)
-    yield FlowRule(CLASS_TABLE, 0, (), (), (kept,), Purpose.PRIORITY)
+    kept = rules.WriteMetadata(0, rules.CLASS_MASK)
+    yield rules.FlowRule(rules.CLASS_TABLE, 0, (), (), (kept,), rules.Purpose.PRIORITY)
 
 
-def _condition(entry: TableEntry, bits: dict[int, int]) -> tuple[MatchField, ...]:
+def _condition(entry: rules.TableEntry, bits: dict[int, int]) -> tuple[rules.MatchField, ...]:
     if not entry.unless_paused:
         return ()
-    return (MatchField("metadata", 0, 1 << bits[entry.unless_paused]),)
+    return (rules.MatchField("metadata", 0, 1 << bits[entry.unless_paused]),)
 
 
-def _addresses(entry: TableEntry) -> tuple[MatchField, ...]:
+def _addresses(entry: rules.TableEntry) -> tuple[rules.MatchField, ...]:
     fields = []
     if entry.in_port:
-        fields.append(MatchField("in_port", entry.in_port))
+        fields.append(rules.MatchField("in_port", entry.in_port))
     if entry.eth_dst_mask:
-        fields.append(MatchField("eth_dst", entry.eth_dst, entry.eth_dst_mask))
+        fields.append(rules.MatchField("eth_dst", entry.eth_dst, entry.eth_dst_mask))
     if entry.eth_src_mask:
-        fields.append(MatchField("eth_src", entry.eth_src, entry.eth_src_mask))
+        fields.append(rules.MatchField("eth_src", entry.eth_src, entry.eth_src_mask))
     return tuple(fields)
 
 
 def _actions(
     ports: tuple[int, ...], numbers: dict[tuple[int, ...], int], factory: dict[int, int]
-) -> tuple[Action, ...]:
+) -> tuple[rules.Action, ...]:
     if len(ports) > 1:
-        return (ToGroup(numbers[ports]),)
-    outputs = tuple(Output(port) for port in ports)
-    return tuple(SetField("eth_dst", factory[port]) for port in ports if port in factory) + outputs
+        return (rules.ToGroup(numbers[ports]),)
+    outputs = tuple(rules.Output(port) for port in ports)
+    return (
+        tuple(rules.SetField("eth_dst", factory[port]) for port in ports if port in factory)
+        + outputs
+    )

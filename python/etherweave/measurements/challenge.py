@@ -14,16 +14,8 @@ import numpy as np
 import polars as pl
 
 from etherweave.api.units import size_of
+from etherweave.measurements import metrics
 from etherweave.measurements.hpcc import LOOK_AHEAD, RING_BANDWIDTH, RING_LATENCY, flops
-from etherweave.measurements.metrics import (
-    BANDWIDTH,
-    BANDWIDTH_RANK,
-    BANDWIDTH_SUM,
-    FLOP_RATE,
-    LATENCY,
-    UPDATE_RATE,
-    Metric,
-)
 
 Facts: TypeAlias = Mapping[str, Any]  # Keys of a workload, as a scenario has them.
 Times: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
@@ -39,7 +31,7 @@ class ChallengeFigure:
     """A figure of a test."""
 
     test: str
-    metric: Metric
+    metric: metrics.Metric
     ranks: int
     seconds: float
     work: float = 1.0  # Bytes, operations or updates in that time, of a rate.
@@ -49,7 +41,7 @@ class ChallengeFigure:
     @property
     def value(self) -> float:
         """The figure, in the metric's unit."""
-        return self.seconds if self.metric is LATENCY else self.work / self.seconds
+        return self.seconds if self.metric is metrics.LATENCY else self.work / self.seconds
 
 
 def figures(kind: str, facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
@@ -66,14 +58,14 @@ class ChallengeWorkload:
     """The workload of a figure of a summary."""
 
     test: str
-    metric: Metric
+    metric: metrics.Metric
     kind: str  # Its key in a scenario.
     facts: Facts
     work: float = 1.0  # As in :class:`ChallengeFigure`.
 
     def seconds(self, value: float) -> float:
         """Return the time for a value of the figure, in the metric's unit."""
-        return value if self.metric is LATENCY else self.work / value
+        return value if self.metric is metrics.LATENCY else self.work / value
 
 
 def workloads(summary: Mapping[str, str]) -> Iterator[ChallengeWorkload]:
@@ -89,32 +81,34 @@ def workloads(summary: Mapping[str, str]) -> Iterator[ChallengeWorkload]:
     short: Facts = {**few, "bytes": f"{RING_LATENCY}B"}
     long: Facts = {**few, "bytes": f"{RING_BANDWIDTH}B", "loops": 3}
     for order in _RINGS:
-        yield ChallengeWorkload(order, LATENCY, "hpcc_ring", short)
+        yield ChallengeWorkload(order, metrics.LATENCY, "hpcc_ring", short)
     for order in _RINGS:
-        yield ChallengeWorkload(order, BANDWIDTH_RANK, "hpcc_ring", long, RING_BANDWIDTH)
+        yield ChallengeWorkload(order, metrics.BANDWIDTH_RANK, "hpcc_ring", long, RING_BANDWIDTH)
     yield from _ping_pongs()
     size, block, *grid = (int(summary[f"PTRANS_{name}"]) for name in ("n", "nb", "nprow", "npcol"))
     facts: dict[str, Any] = {"size": size, "block": block, "rows": grid[0], "columns": grid[1]}
     facts["copy_rate"] = copy_rate
-    yield ChallengeWorkload("PTRANS", BANDWIDTH_SUM, "hpcc_ptrans", facts, _DOUBLE * size**2)
+    yield ChallengeWorkload(
+        "PTRANS", metrics.BANDWIDTH_SUM, "hpcc_ptrans", facts, _DOUBLE * size**2
+    )
     points = int(summary["MPIFFT_N"])
     facts = _mpifft(summary, ranks, copy_rate)
-    yield ChallengeWorkload("MPIFFT", FLOP_RATE, "hpcc_mpifft", facts, _operations(points))
+    yield ChallengeWorkload("MPIFFT", metrics.FLOP_RATE, "hpcc_mpifft", facts, _operations(points))
     facts = {
         **{"ranks": ranks, "log2_table": int(summary["MPIRandomAccess_N"]).bit_length() - 1},
         "per_update": _per(1.0, "StarRandomAccess_GUPs", summary),
     }
     kind, updates = "hpcc_random_access", ranks * LOOK_AHEAD
-    yield ChallengeWorkload("MPIRandomAccess", UPDATE_RATE, kind, facts, updates)
+    yield ChallengeWorkload("MPIRandomAccess", metrics.UPDATE_RATE, kind, facts, updates)
     work = flops(int(summary["HPL_N"]))
-    yield ChallengeWorkload("HPL", FLOP_RATE, "hpl", _hpl(summary), work)
+    yield ChallengeWorkload("HPL", metrics.FLOP_RATE, "hpl", _hpl(summary), work)
 
 
 def _ping_pongs() -> Iterator[ChallengeWorkload]:
     short = {"bytes": f"{RING_LATENCY}B", "iterations": 100}
-    yield ChallengeWorkload("PingPong", LATENCY, "osu_latency", short)
+    yield ChallengeWorkload("PingPong", metrics.LATENCY, "osu_latency", short)
     long = {"bytes": f"{RING_BANDWIDTH}B", "iterations": 5}
-    yield ChallengeWorkload("PingPong", BANDWIDTH, "osu_latency", long, RING_BANDWIDTH)
+    yield ChallengeWorkload("PingPong", metrics.BANDWIDTH, "osu_latency", long, RING_BANDWIDTH)
 
 
 def _mpifft(summary: Mapping[str, str], ranks: int, copy_rate: str) -> dict[str, Any]:
@@ -141,7 +135,7 @@ def _per(work: float, name: str, summary: Mapping[str, str]) -> str:
 def _rings(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     """Take rings: the time of a message, or what a rank sends by it."""
     ranks, size = int(facts["ranks"]), size_of(facts["bytes"])
-    metric = LATENCY if size == RING_LATENCY else BANDWIDTH_RANK
+    metric = metrics.LATENCY if size == RING_LATENCY else metrics.BANDWIDTH_RANK
     times = zip(_RINGS, _ring_times(rows, facts), strict=False)
     return [ChallengeFigure(test, metric, ranks, time, size, size) for test, time in times]
 
@@ -173,7 +167,7 @@ def _ring_times(rows: pl.DataFrame, facts: Facts) -> list[float]:
 def _ping_pong(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     """Take a ping-pong: half of a round trip, or the message by it."""
     size = size_of(facts["bytes"])
-    metric = LATENCY if size == RING_LATENCY else BANDWIDTH
+    metric = metrics.LATENCY if size == RING_LATENCY else metrics.BANDWIDTH
     return [ChallengeFigure("PingPong", metric, 2, float(means(rows).mean()) / 2, size, size)]
 
 
@@ -182,21 +176,21 @@ def _transpose(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     moved = _DOUBLE * int(facts["size"]) ** 2
     ranks = int(facts["rows"]) * int(facts["columns"])
     seconds = float(slowest(rows).max())
-    return [ChallengeFigure("PTRANS", BANDWIDTH_SUM, ranks, seconds, moved)]
+    return [ChallengeFigure("PTRANS", metrics.BANDWIDTH_SUM, ranks, seconds, moved)]
 
 
 def _transform(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     """Take MPIFFT: 5 n log2 n operations by the time of the slowest rank."""
     ranks = int(facts["ranks"])
     done = _operations(ranks * int(facts["local"]))
-    return [ChallengeFigure("MPIFFT", FLOP_RATE, ranks, float(slowest(rows).mean()), done)]
+    return [ChallengeFigure("MPIFFT", metrics.FLOP_RATE, ranks, float(slowest(rows).mean()), done)]
 
 
 def _own_transform(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     """Take StarFFT and SingleFFT: the mean of the rates of ranks."""
     seconds = 1 / float((1 / _durations(rows)).mean())
     test, done = f"{str(facts['scope']).title()}FFT", _operations(1 << int(facts["log2_size"]))
-    return [ChallengeFigure(test, FLOP_RATE, int(facts["ranks"]), seconds, done)]
+    return [ChallengeFigure(test, metrics.FLOP_RATE, int(facts["ranks"]), seconds, done)]
 
 
 def _operations(points: int) -> int:
@@ -210,7 +204,9 @@ def _updates(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     rounds = int(facts["rounds"]) * int(facts["iterations"])
     times = _durations(rows.group_by("rank").agg(pl.col("duration_ns").sum()))
     seconds = float(times.max()) / rounds
-    return [ChallengeFigure("MPIRandomAccess", UPDATE_RATE, ranks, seconds, ranks * LOOK_AHEAD)]
+    return [
+        ChallengeFigure("MPIRandomAccess", metrics.UPDATE_RATE, ranks, seconds, ranks * LOOK_AHEAD)
+    ]
 
 
 def _linpack(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
@@ -220,7 +216,7 @@ def _linpack(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     is_whole = "samples" not in facts
     seconds, half = _panel_times(rows, -(-size // block), is_whole=is_whole)
     error = None if is_whole else abs(half / seconds - 1)
-    return [ChallengeFigure("HPL", FLOP_RATE, ranks, seconds, flops(size), error=error)]
+    return [ChallengeFigure("HPL", metrics.FLOP_RATE, ranks, seconds, flops(size), error=error)]
 
 
 def _panel_times(rows: pl.DataFrame, panels: int, *, is_whole: bool) -> tuple[float, float]:

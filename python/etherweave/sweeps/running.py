@@ -16,15 +16,7 @@ from etherweave.api.scenario import ScenarioSource, literals
 from etherweave.api.simulation import ScenarioError
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.extend import described_fault, extensions_of, load_extensions
-from etherweave.sweeps.cost import (
-    PILOTS,
-    CostModel,
-    Expectation,
-    estimates,
-    expected,
-    expected_times,
-    pilots,
-)
+from etherweave.sweeps import cost
 from etherweave.sweeps.executors import Executor, Task, WorkerError, executor
 from etherweave.sweeps.points import Run, Sweep, SweepError, load_sweep
 from etherweave.sweeps.store import LOST, TABLES, Record, SweepStatus, SweepStore
@@ -57,7 +49,9 @@ class SweepResult:
     carried_out: int  # Runs that were carried out now; the others had a record.
     runs_by_fidelity: Mapping[str, int]
     """How many runs were simulated by ``packet``, ``flow``, or jobs of both, ``hybrid``."""
-    model: CostModel | None  # What the cost model would have predicted; None for few measured runs.
+    model: (
+        cost.CostModel | None
+    )  # What the cost model would have predicted; None for few measured runs.
 
     def to_polars(self) -> "polars.DataFrame":
         """Read the dataset: a row for each point, its axes and its figures as columns."""
@@ -112,7 +106,7 @@ def sweep(
         different = list({run.id: run for run in runs}.values())
         work = Work(
             [run.id for run in different],
-            lambda: expected_times(what, different),
+            lambda: cost.expected_times(what, different),
             executor.workers,
             in_seconds=True,
         )
@@ -212,7 +206,7 @@ def _flat(before: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{before}{key}", value
 
 
-def expect(what: Sweep, home: Path, executor: Executor) -> Expectation:
+def expect(what: Sweep, home: Path, executor: Executor) -> cost.Expectation:
     """Predict what the runs of a sweep that have no record take; a few run for a moment for it.
 
     Raises ``SweepError`` when every point has a mistake.
@@ -221,19 +215,21 @@ def expect(what: Sweep, home: Path, executor: Executor) -> Expectation:
     different = {run.id: run for run in runs}.values()
     left = [run for run in different if records.get(run.id, {"ended": LOST})["ended"] == LOST]
     valid = [run for run in left if not run.mistake]
-    return expected(what, len(runs), len(different) - len(left), valid, executor)
+    return cost.expected(what, len(runs), len(different) - len(left), valid, executor)
 
 
-def _model(what: Sweep, runs: Sequence[Run], records: Mapping[str, Record]) -> CostModel | None:
+def _model(
+    what: Sweep, runs: Sequence[Run], records: Mapping[str, Record]
+) -> cost.CostModel | None:
     """Predict runs that have been measured from a few of them, to know the error."""
     measured = {
         run.id: run
         for run in runs
         if records.get(run.id, {}).get("seconds") and records[run.id]["ended"] not in (LOST,)
     }
-    if len(measured) < 2 * PILOTS:
+    if len(measured) < 2 * cost.PILOTS:
         return None
-    known = estimates(what, list(measured.values()))
+    known = cost.estimates(what, list(measured.values()))
     taken = [records[run]["seconds"] for run in measured]
-    chosen = pilots(known)
-    return CostModel.of([(known[at], taken[at]) for at in chosen]).checked(known, taken)
+    chosen = cost.pilots(known)
+    return cost.CostModel.of([(known[at], taken[at]) for at in chosen]).checked(known, taken)

@@ -25,17 +25,10 @@ from etherweave.study.declared import DeclaredUnknown
 from etherweave.study.experiments import RunExperiment, write_json
 from etherweave.study.results import load_result
 from etherweave.sweeps import Executor, WorkerError, executor
+from etherweave.uncertainty import sampling
 from etherweave.uncertainty.coverage import CheckInterval, check_intervals
 from etherweave.uncertainty.declared import Declared, range_of
 from etherweave.uncertainty.intervals import end_error
-from etherweave.uncertainty.sampling import (
-    PRECISION,
-    SAMPLES_MIN,
-    SampledScenario,
-    check_count,
-    paired,
-    sampled_scenario,
-)
 
 SAMPLES = "samples.json"  # A directory with this file has samples of a study.
 _KEPT = "samples"  # Directory of samples that are done.
@@ -76,14 +69,14 @@ def sample_study(
     ``UncertaintyError`` or ``ScenarioError`` when samples cannot be drawn;
     ``WorkerError`` when a worker has died.
     """
-    check_count(samples)
+    sampling.check_count(samples)
     drawn = _drawn(result, samples)
     needed = _needed(result, drawn)
     home = below(result.directory, _KEPT)
     home.mkdir(parents=True, exist_ok=True)
     keys = list(_keys(drawn, samples))
     rows = list[Mapping[str, float | str]]()
-    open_, until = needed, min(SAMPLES_MIN, samples)
+    open_, until = needed, min(sampling.SAMPLES_MIN, samples)
 
     work = Work([str(number) for number in range(samples)], workers=where.workers)
 
@@ -106,7 +99,7 @@ def sample_study(
 
 def _is_open(values: Sequence[float]) -> bool:
     """Whether the ends of an interval of 90 % are not known to 5 % of the median."""
-    return not end_error(values) <= PRECISION
+    return not end_error(values) <= sampling.PRECISION
 
 
 def _carried_out(
@@ -166,23 +159,23 @@ def _sampled(
     return SampledStudy(len(rows), unknowns, experiments, values, failures, build())
 
 
-def _drawn(result: StudyResult, samples: int) -> dict[str, SampledScenario]:
+def _drawn(result: StudyResult, samples: int) -> dict[str, sampling.SampledScenario]:
     """Draw all experiments of which something is unknown, by name.
 
     Each has the shares of its own unknowns out of one sequence over those of all.
     """
-    study, found = result.study, dict[str, SampledScenario]()
+    study, found = result.study, dict[str, sampling.SampledScenario]()
     for row in study.experiments(result.full):
         if isinstance(row, RunExperiment):
             stated = [
                 each for each in study.declared.unknown if fnmatchcase(row.name, each.experiments)
             ]
-            scenario = sampled_scenario(
+            scenario = sampling.sampled_scenario(
                 row.file(study.home), row.overrides, samples, _ranges(stated), stated
             )
             if scenario.drawn.entries:
                 found[row.name] = scenario
-    return paired(found, samples)
+    return sampling.paired(found, samples)
 
 
 def _ranges(stated: Sequence[DeclaredUnknown]) -> Declared:
@@ -193,7 +186,7 @@ def _ranges(stated: Sequence[DeclaredUnknown]) -> Declared:
 
 
 def _keys(
-    drawn: Mapping[str, SampledScenario], samples: int
+    drawn: Mapping[str, sampling.SampledScenario], samples: int
 ) -> Iterator[dict[str, dict[str, object]]]:
     points = {name: list(each.points())[1:] for name, each in drawn.items()}
     for number in range(samples):
@@ -203,7 +196,9 @@ def _keys(
         }
 
 
-def _needed(result: StudyResult, drawn: Mapping[str, SampledScenario]) -> dict[str, list[str]]:
+def _needed(
+    result: StudyResult, drawn: Mapping[str, sampling.SampledScenario]
+) -> dict[str, list[str]]:
     """Find which sampled experiments each check reads; those that read none do not vary."""
     values = {}
     for check in result.checks:

@@ -9,28 +9,22 @@ import re
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft
+from etherweave.measurements import metrics
 from etherweave.measurements.benchmark_report import GarbledError, Measurement, TextLine
-from etherweave.measurements.metrics import (
-    BANDWIDTH_RANK,
-    CALL_TIME,
-    CONGESTION_IMPACT,
-    LATENCY,
-    Metric,
-)
 
 _NETWORK = {
-    "RR Two-sided Lat": LATENCY,
-    "RR Get Lat": CALL_TIME,
-    "RR Two-sided BW": BANDWIDTH_RANK,
-    "RR Put BW": BANDWIDTH_RANK,
-    "RR Two-sided BW+Sync": BANDWIDTH_RANK,
-    "Nat Two-sided BW": BANDWIDTH_RANK,
-    "Multiple Allreduce": CALL_TIME,
-    "Multiple Alltoall": BANDWIDTH_RANK,
+    "RR Two-sided Lat": metrics.LATENCY,
+    "RR Get Lat": metrics.CALL_TIME,
+    "RR Two-sided BW": metrics.BANDWIDTH_RANK,
+    "RR Put BW": metrics.BANDWIDTH_RANK,
+    "RR Two-sided BW+Sync": metrics.BANDWIDTH_RANK,
+    "Nat Two-sided BW": metrics.BANDWIDTH_RANK,
+    "Multiple Allreduce": metrics.CALL_TIME,
+    "Multiple Alltoall": metrics.BANDWIDTH_RANK,
 }
 _VICTIMS = ("RR Two-sided Lat", "RR Two-sided BW+Sync", "Multiple Allreduce")
 _CONGESTORS = ("Alltoall", "Two-sided Incast", "Put Incast", "Get Bcast")
-_TESTS: dict[str, Metric] = _NETWORK | dict.fromkeys(_CONGESTORS, BANDWIDTH_RANK)
+_TESTS: dict[str, metrics.Metric] = _NETWORK | dict.fromkeys(_CONGESTORS, metrics.BANDWIDTH_RANK)
 _TABLES = {
     "Isolated Network Tests": "isolated",
     "Isolated Congestion Tests": "congestors alone",
@@ -109,7 +103,7 @@ def _take_row(draft: Draft, table: str, cells: dict[str, str], count: int, line:
     if row is None or metric is None or count != len(cells):
         raise GarbledError(line.number, f"a row that is not understood: {line.text.strip()[:60]!r}")
     unit = {"usec": "us", "MiB/s/rank": "MiB/s"}.get(cells.get("Units", ""))
-    if unit is None or (unit == "us") == (metric is BANDWIDTH_RANK):
+    if unit is None or (unit == "us") == (metric is metrics.BANDWIDTH_RANK):
         raise GarbledError(line.number, f"{row['test']} in {cells.get('Units')!r}")
     labels = [("test", row["test"]), ("table", table)]
     if row["test"] not in _expected(table):
@@ -148,7 +142,7 @@ def _impact(draft: Draft, test: str, statistic: str) -> float | None:
     if not (isolated and congested and isolated.value and congested.value):
         return None
     ratio = congested.value / isolated.value
-    return 1 / ratio if isolated.metric is BANDWIDTH_RANK else ratio
+    return 1 / ratio if isolated.metric is metrics.BANDWIDTH_RANK else ratio
 
 
 def _check_impact(draft: Draft, cells: list[str], line: TextLine) -> None:
@@ -178,7 +172,9 @@ def _close(draft: Draft, is_load: bool) -> None:
     impacts = list(_impacts(draft)) if is_load else []
     for test, statistic, value, line in impacts:
         labels = [("test", test), ("table", "impact")]
-        draft.add(CONGESTION_IMPACT, repr(value), "1", line, statistic=statistic, labels=labels)
+        draft.add(
+            metrics.CONGESTION_IMPACT, repr(value), "1", line, statistic=statistic, labels=labels
+        )
 
 
 def _impacts(draft: Draft) -> list[tuple[str, str, float, int]]:
@@ -208,7 +204,7 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
 ADAPTER = Adapter(
     name="gpcnet",
     programs=("network_test", "network_load_test"),
-    metrics=(LATENCY, CALL_TIME, BANDWIDTH_RANK, CONGESTION_IMPACT),
+    metrics=(metrics.LATENCY, metrics.CALL_TIME, metrics.BANDWIDTH_RANK, metrics.CONGESTION_IMPACT),
     checks=(
         "every row fits the lines of its table, and every test is there once",
         "the printed congestion impact follows from the tables",

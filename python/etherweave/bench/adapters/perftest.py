@@ -14,19 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from etherweave.api.units import PRINTED_UNITS
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, decimal, fields
 from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkPlanError,
-    BenchmarkRequest,
-    FabricEstimate,
-    GivenOptions,
-    doubling,
-    seconds_text,
-    timed_pair,
-)
 from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import (
     GarbledError,
@@ -275,14 +266,14 @@ def _bandwidths(results: Mapping[str, str], line: int) -> dict[str, str]:
     raise GarbledError(line, "bandwidth agrees with size and message rate in no unit")
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
     own, is_bandwidth = request.options, request.program.endswith("_bw")
     _check_service(request.program, own.value("-c", "RC"))
     sizes = _sizes(request, is_bandwidth)
     device = ("-d", request.device) if request.device else ()
     size = () if own.has("-a") or "atomic" in request.program else ("-s", str(sizes[-1]))
     count = request.iterations or 5000
-    long = ("-D", seconds_text(request.seconds)) if request.seconds else ("-n", str(count))
+    long = ("-D", plans.seconds_text(request.seconds)) if request.seconds else ("-n", str(count))
     qps = ("-q", str(request.streams)) if request.streams > 1 else ()
     unit = ("--report_gbits",) if is_bandwidth else ()
     common = (request.program, *device, *size, "-F", "-p", "{port}", *long, *qps, *unit)
@@ -301,7 +292,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
             sent = min(sent, limit * seconds)
         else:
             seconds = max(seconds, sent / limit)
-    plan = timed_pair(
+    plan = plans.timed_pair(
         *(request, fabric, (*common, "{server}"), own.behind(common), seconds),
         sent=sent,
         basis=f"{count:,} messages of each size",
@@ -310,7 +301,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     return replace(plan, sizes=sizes) if own.has("-a") else plan
 
 
-def _limit(own: GivenOptions, size: int) -> float:
+def _limit(own: plans.GivenOptions, size: int) -> float:
     """Return the rate that the user limits senders to [bytes/s]."""
     unit = {"M": 2**20, "g": 1e9 / 8, "p": size}[own.value("--rate_units", "g")]
     return max(float(own.value("--rate_limit")), 1e-9) * unit
@@ -321,17 +312,17 @@ def _check_service(program: str, service: str) -> None:
     verb = program.split("_")[1]
     if service not in _SERVICES.get(verb, (service,)):
         expected = ", ".join(_SERVICES[verb])
-        raise BenchmarkPlanError(f"-c {service} of {program}: expected one of {expected}")
+        raise plans.BenchmarkPlanError(f"-c {service} of {program}: expected one of {expected}")
 
 
-def _sizes(request: BenchmarkRequest, is_bandwidth: bool) -> tuple[int, ...]:
+def _sizes(request: plans.BenchmarkRequest, is_bandwidth: bool) -> tuple[int, ...]:
     """Return the sizes of messages, of which a datagram's is at most the MTU."""
     own = request.options
     most = int(own.value("-m", "4096")) if own.value("-c") == "UD" else 2**23
     if (request.size_max or 0) > most:
-        raise BenchmarkPlanError(f"{request.program} -c UD sends at most its MTU of {most} B")
+        raise plans.BenchmarkPlanError(f"{request.program} -c UD sends at most its MTU of {most} B")
     if own.has("-a"):
-        return doubling(2, most)
+        return plans.doubling(2, most)
     usual = 65536 if is_bandwidth else 2
     return (8,) if "atomic" in request.program else (request.size_max or min(usual, most),)
 

@@ -14,14 +14,9 @@ import re
 from statistics import median
 from typing import Any, NoReturn
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft, integer
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkPlanError,
-    BenchmarkRequest,
-    FabricEstimate,
-)
 from etherweave.measurements.benchmark_report import GarbledError, TextLine
 from etherweave.measurements.metrics import CALL_TIME, ELAPSED, ITERATION_TIME, SAMPLE_RATE
 
@@ -33,8 +28,8 @@ _FACTS = (
 _STATISTICS = {"train_step_time": (ITERATION_TIME, "s"), "throughput": (SAMPLE_RATE, "1/s")}
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    raise BenchmarkPlanError(f"{request.program}: its published logs are read, it is not run")
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
+    raise plans.BenchmarkPlanError(f"{request.program}: its published logs are read, it is not run")
 
 
 def _parse_mlperf(draft: Draft) -> None:

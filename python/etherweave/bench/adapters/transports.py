@@ -35,21 +35,12 @@ from etherweave.bench.plans import (
     timed_pair,
 )
 from etherweave.bench.program_options import options
+from etherweave.measurements import metrics
 from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,
     check_agreement,
     check_rising,
-)
-from etherweave.measurements.metrics import (
-    BANDWIDTH,
-    BANDWIDTH_BUS,
-    CALL_TIME,
-    LATENCY,
-    MESSAGE_RATE,
-    RETRANSMITS,
-    ROUND_TRIP,
-    Metric,
 )
 
 _CSV = "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr"
@@ -81,10 +72,10 @@ def _take_ucx(draft: Draft, cells: Sequence[str], line: int) -> None:
     if float(time) and float(rate) > 10:
         rounding = 0.005 + 1 / float(rate) + 0.001 / float(time)
         check_agreement(line, "time and rate", float(rate), 1e6 / float(time), rounding)
-    draft.add(CALL_TIME, median, "us", line, statistic="p50")
-    draft.add(CALL_TIME, time, "us", line)
-    draft.add(BANDWIDTH, bandwidth, "MiB/s", line)
-    draft.add(MESSAGE_RATE, rate, "1/s", line)
+    draft.add(metrics.CALL_TIME, median, "us", line, statistic="p50")
+    draft.add(metrics.CALL_TIME, time, "us", line)
+    draft.add(metrics.BANDWIDTH, bandwidth, "MiB/s", line)
+    draft.add(metrics.MESSAGE_RATE, rate, "1/s", line)
 
 
 def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
@@ -120,7 +111,7 @@ UCX_PERFTEST = Adapter(
     name="ucx_perftest",
     programs=("ucx_perftest",),
     rarer=("ucc_perftest",),
-    metrics=(CALL_TIME, BANDWIDTH, BANDWIDTH_BUS, MESSAGE_RATE),
+    metrics=(metrics.CALL_TIME, metrics.BANDWIDTH, metrics.BANDWIDTH_BUS, metrics.MESSAGE_RATE),
     checks=("time and rate agree", "the final row is there"),
     fragment=r"\| +(?:Stage|Test) +\| +# iterations | +Count +Size +Time, us",
     begins=(
@@ -174,8 +165,8 @@ def _take_fi(draft: Draft, line: TextLine, row: re.Match[str]) -> int:
     if time and rate:
         rounding = 0.01 + 0.006 / rate + 0.006 / time
         check_agreement(line.number, "time and bandwidth", rate, size / time, rounding)
-    draft.add(LATENCY, row["time"], "us", line.number, size=size)
-    draft.add(BANDWIDTH, row["rate"], "MB/s", line.number, size=size)
+    draft.add(metrics.LATENCY, row["time"], "us", line.number, size=size)
+    draft.add(metrics.BANDWIDTH, row["rate"], "MB/s", line.number, size=size)
     return size
 
 
@@ -198,7 +189,7 @@ _PROVIDERS = (
 FI_PINGPONG = Adapter(
     name="fi_pingpong",
     programs=("fi_pingpong",),
-    metrics=(LATENCY, BANDWIDTH),
+    metrics=(metrics.LATENCY, metrics.BANDWIDTH),
     checks=("all that was sent was acknowledged", "time and bandwidth agree", "sizes rise"),
     fragment=r"\w+ +\d+ +=\d+ +[\d.]+\w? +[\d.]+s +[\d.]+ +[\d.]+ +[\d.]+\s*$",
     begins=r"bytes +#sent +#ack +total +time +MB/sec +usec/xfer +Mxfers/sec\s*$",
@@ -245,8 +236,8 @@ def _take_netpipe(draft: Draft, line: TextLine, row: re.Match[str], unit: str) -
         raise GarbledError(line.number, "a time or a rate of zero")
     rounding = 0.003 + 0.006e-6 / time + 0.006 / rate
     check_agreement(line.number, "size, time and rate", rate, size * 8 / 2**20 / time, rounding)
-    draft.add(LATENCY, row["time"], unit, line.number, size=size)
-    draft.add(BANDWIDTH, row["rate"], "Mibit/s", line.number, size=size)
+    draft.add(metrics.LATENCY, row["time"], unit, line.number, size=size)
+    draft.add(metrics.BANDWIDTH, row["rate"], "Mibit/s", line.number, size=size)
 
 
 def _plan_netpipe(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
@@ -270,7 +261,7 @@ def _plan_netpipe(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchmar
 NETPIPE = Adapter(
     name="netpipe",
     programs=("NPtcp", "NPmpi", "NPopenmpi"),
-    metrics=(LATENCY, BANDWIDTH),
+    metrics=(metrics.LATENCY, metrics.BANDWIDTH),
     checks=("size, time and rate agree", "sizes rise"),
     fragment=r" *\d+: +\d+ bytes +\d+ times -->",
     begins=(
@@ -311,11 +302,11 @@ def _take_nuttcp(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
     own = float(row["megabytes"]) * 2**20 * 8 / seconds / 1e6
     rounding = 0.001 + 0.006 / seconds
     check_agreement(line.number, "bytes, seconds and rate", float(row["rate"]), own, rounding)
-    draft.add(BANDWIDTH, row["rate"], "Mbit/s", line.number)
+    draft.add(metrics.BANDWIDTH, row["rate"], "Mbit/s", line.number)
     if row["retrans"]:
-        draft.add(RETRANSMITS, row["retrans"], "1", line.number, statistic="sum")
+        draft.add(metrics.RETRANSMITS, row["retrans"], "1", line.number, statistic="sum")
     if row["rtt"]:
-        draft.add(ROUND_TRIP, row["rtt"], "ms", line.number)
+        draft.add(metrics.ROUND_TRIP, row["rtt"], "ms", line.number)
 
 
 def _plan_nuttcp(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
@@ -330,7 +321,7 @@ def _plan_nuttcp(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchmark
 NUTTCP = Adapter(
     name="nuttcp",
     programs=("nuttcp",),
-    metrics=(BANDWIDTH, RETRANSMITS, ROUND_TRIP),
+    metrics=(metrics.BANDWIDTH, metrics.RETRANSMITS, metrics.ROUND_TRIP),
     checks=("bytes, seconds and rate agree",),
     begins=rf"\s*{NUMBER} MB / +{NUMBER} sec = |megabytes={NUMBER} real_seconds=",
     is_row=True,
@@ -356,7 +347,7 @@ _LATENCY = re.compile(rf"Summary: (Latency|Round trip) is ({NUMBER}) usec\s*")
 _SPREAD = re.compile(
     rf"====> avg-(?:lat|latency|rtt)= *({NUMBER}) \(std-dev=({NUMBER})(?:, .*)?\)\s*"
 )
-_TIMES: dict[str, Metric] = {"Latency": LATENCY, "Round trip": ROUND_TRIP}
+_TIMES: dict[str, metrics.Metric] = {"Latency": metrics.LATENCY, "Round trip": metrics.ROUND_TRIP}
 _SHARE = re.compile(rf"---> percentile ({NUMBER}) += +({NUMBER})\s*")
 _ENDS = re.compile(rf"---> <(MIN|MAX)> observation += +({NUMBER})\s*")
 _RATE = re.compile(rf"Summary: Message Rate is ({NUMBER}) \[msg/sec\]\s*")
@@ -386,7 +377,9 @@ def _parse_sockperf(draft: Draft) -> None:
         draft.miss("the summary is missing")
 
 
-def _take_percentiles(draft: Draft, lines: list[TextLine], metric: Metric, mean: str) -> None:
+def _take_percentiles(
+    draft: Draft, lines: list[TextLine], metric: metrics.Metric, mean: str
+) -> None:
     """Read percentiles, which are printed from the highest to the lowest."""
     before, is_over = float("inf"), False
     for line in lines:
@@ -410,13 +403,13 @@ def _take_rate(draft: Draft, lines: list[TextLine], line: TextLine, match: re.Ma
     check_agreement(line.number, "MBps and Mbps", float(match[2]), 8 * float(match[1]), 0.001)
     sizes = [size_match[1] for line in lines if (size_match := _SIZE.search(line.text))]
     size = int(sizes[0]) if sizes else None
-    draft.add(BANDWIDTH, match[1], "MiB/s", line.number, size=size)
+    draft.add(metrics.BANDWIDTH, match[1], "MiB/s", line.number, size=size)
     for row in lines:
         if rate := _RATE.fullmatch(row.text):
             if size:
                 own = float(rate[1]) * size / 2**20
                 check_agreement(row.number, "size, rate and bandwidth", float(match[1]), own, 0.01)
-            draft.add(MESSAGE_RATE, rate[1], "1/s", row.number, size=size)
+            draft.add(metrics.MESSAGE_RATE, rate[1], "1/s", row.number, size=size)
     draft.end(True, "")
 
 
@@ -442,7 +435,7 @@ _MESSAGE = 14  # Usual size of a message [bytes].
 SOCKPERF = Adapter(
     name="sockperf",
     programs=("sockperf",),
-    metrics=(LATENCY, ROUND_TRIP, BANDWIDTH, MESSAGE_RATE),
+    metrics=(metrics.LATENCY, metrics.ROUND_TRIP, metrics.BANDWIDTH, metrics.MESSAGE_RATE),
     checks=(
         "percentiles fall from the highest to the smallest",
         "size, rate and bandwidth agree",

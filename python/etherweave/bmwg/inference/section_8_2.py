@@ -2,17 +2,9 @@
 
 from collections.abc import Sequence
 
+from etherweave.bmwg import kpis
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
-from etherweave.bmwg.kpis import (
-    BOUNDARY,
-    REPORTED,
-    SOFTWARE,
-    counters,
-    health,
-    iterations_us,
-    stream_times_us,
-)
 from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, labelled, table
 from etherweave.bmwg.settings import MIB, at_line_rate, too_many
 from etherweave.bmwg.traffic import incast, named, ping
@@ -64,22 +56,22 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     """Report pauses, completion of bursts, and the delay of a flow to another host."""
     metrics = [
         (
-            Column("burst completion P99 [us]", BOUNDARY),
-            lambda _, run: percentile(stream_times_us(run, "burst"), 99),
+            Column("burst completion P99 [us]", kpis.BOUNDARY),
+            lambda _, run: percentile(kpis.stream_times_us(run, "burst"), 99),
         ),
         (
-            Column("longest paused port [us]", REPORTED),
-            lambda _, run: counters(fabric, run).paused_us_max,
+            Column("longest paused port [us]", kpis.REPORTED),
+            lambda _, run: kpis.counters(fabric, run).paused_us_max,
         ),
         (
-            Column("victim round trip P50 [us]", SOFTWARE),
-            lambda _, run: percentile(iterations_us(run, "ping"), 50),
+            Column("victim round trip P50 [us]", kpis.SOFTWARE),
+            lambda _, run: percentile(kpis.iterations_us(run, "ping"), 50),
         ),
         (
-            Column("victim round trip max [us]", SOFTWARE),
-            lambda _, run: max(iterations_us(run, "ping")),
+            Column("victim round trip max [us]", kpis.SOFTWARE),
+            lambda _, run: max(kpis.iterations_us(run, "ping")),
         ),
-        *health(fabric),
+        *kpis.health(fabric),
     ]
     note = (
         "Victim: a ping-pong of 4 KiB between the host of the first burst and another host on the "

@@ -2,13 +2,7 @@
 
 from collections.abc import Sequence
 
-from etherweave.bmwg.collectives import (
-    bus_gbytes,
-    collective_cases,
-    collective_table,
-    iteration_metric,
-    swept,
-)
+from etherweave.bmwg import collectives
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.kpis import SETTING, SOFTWARE
 from etherweave.bmwg.model import Case, Cell, Column, Included, ReportTable
@@ -20,7 +14,9 @@ KEY = ("strategy", "N", "S [B]")
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     """Sweep participants and sizes under every strategy; all-reduces are those of 9.1."""
     operations = ["allgather", "allreduce"]
-    return collective_cases(fabric, operations, strategies(fabric), *swept(fabric, full))
+    return collectives.collective_cases(
+        fabric, operations, strategies(fabric), *collectives.swept(fabric, full)
+    )
 
 
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
@@ -28,7 +24,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     means: dict[tuple[Cell, ...], dict[Cell, float]] = {}
     for case, result in trials:
         own = means.setdefault(tuple(case.labels[axis] for axis in KEY), {})
-        values = bus_gbytes(case, result)
+        values = collectives.bus_gbytes(case, result)
         own[case.labels["collective"]] = sum(values) / len(values)
     rows = [[*key, of["allgather"] / of["allreduce"]] for key, of in means.items() if len(of) == 2]
     columns = [
@@ -36,8 +32,8 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
         Column("BusBW of all-gather over all-reduce", SOFTWARE),
     ]
     gathers = [pair for pair in trials if pair[0].labels["collective"] == "allgather"]
-    times = [iteration_metric(50), iteration_metric(99)]
+    times = [collectives.iteration_metric(50), collectives.iteration_metric(99)]
     return [
-        collective_table(fabric, gathers, "allgather", "All-gather", times),
+        collectives.collective_table(fabric, gathers, "allgather", "All-gather", times),
         ReportTable("allgather-over-allreduce", "All-gather over all-reduce", columns, rows),
     ]

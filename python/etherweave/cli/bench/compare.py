@@ -9,17 +9,9 @@ from typing import Annotated
 import typer
 
 from etherweave.api.units import amount, size_text
+from etherweave.bench import comparisons
 from etherweave.bench.baselines import BaselineError
 from etherweave.bench.baselines import baseline as stored_baseline
-from etherweave.bench.comparisons import (
-    Difference,
-    DifferenceVerdict,
-    IgnoredField,
-    Numbers,
-    differences,
-    numbers_of,
-    separating_fields,
-)
 from etherweave.bench.store import Store, StoreError
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
@@ -40,7 +32,7 @@ def compare(
     baseline: Source,
     candidate: Source,
     *,
-    ignore: list[IgnoredField] | None = None,
+    ignore: list[comparisons.IgnoredField] | None = None,
     strict: bool = False,
     as_json: AsJson = False,
 ) -> None:
@@ -58,7 +50,7 @@ def compare(
     """
     before, now = numbers(baseline), numbers(candidate)
     with mistakes(ValueError):
-        rows = differences(before, now, ignore=ignore or ())
+        rows = comparisons.differences(before, now, ignore=ignore or ())
     if not rows:
         reject(f"{baseline} and {candidate} have no point in common; {_remedy(before, now)}")
     if differing := site_differences(baseline, candidate):
@@ -67,12 +59,14 @@ def compare(
         print(json.dumps([difference.facts() for difference in rows], indent=2))
     else:
         print_differences(rows)
-    if strict and any(difference.verdict is DifferenceVerdict.WORSE for difference in rows):
+    if strict and any(
+        difference.verdict is comparisons.DifferenceVerdict.WORSE for difference in rows
+    ):
         raise typer.Exit(FAILED)
 
 
-def _remedy(before: Numbers, now: Numbers) -> str:
-    if fields := separating_fields(before, now):
+def _remedy(before: comparisons.Numbers, now: comparisons.Numbers) -> str:
+    if fields := comparisons.separating_fields(before, now):
         options = " ".join(f"--ignore {name}" for name in fields)
         return (
             f"they differ in {', '.join(fields)}; expected {options} to compare them all the same"
@@ -81,13 +75,13 @@ def _remedy(before: Numbers, now: Numbers) -> str:
     return f"such as {examples}; expected results of equal programs, options, metrics and sizes"
 
 
-def numbers(source: str) -> Numbers:
+def numbers(source: str) -> comparisons.Numbers:
     """Read the numbers of a result, or of a baseline as FILE:NAME; or end with the mistake."""
     file, colon, name = source.rpartition(":")
     with mistakes(StoreError, BaselineError):
         if colon and not Path(source).is_dir():
             return stored_baseline(Path(file), name).numbers
-        return numbers_of(Store.open(Path(source)))
+        return comparisons.numbers_of(Store.open(Path(source)))
 
 
 def site_differences(baseline: str, candidate: str) -> list[str]:
@@ -115,15 +109,15 @@ def _site(source: str) -> dict[str, object]:
     return {"site": campaign.site, **networks}
 
 
-def print_differences(rows: Sequence[Difference]) -> None:
+def print_differences(rows: Sequence[comparisons.Difference]) -> None:
     """Print a row for each point, and how many are better, worse and undecided."""
     titles = ("", ">size", ">baseline", ">shift", "", ">from", ">to", ">launches", "")
     print_table(titles, map(_row, rows))
     counts = Counter(difference.verdict for difference in rows)
-    print(", ".join(f"{counts[verdict]} {verdict}" for verdict in DifferenceVerdict))
+    print(", ".join(f"{counts[verdict]} {verdict}" for verdict in comparisons.DifferenceVerdict))
 
 
-def _row(difference: Difference) -> tuple[str, ...]:
+def _row(difference: comparisons.Difference) -> tuple[str, ...]:
     interval = difference.comparison.interval
     ends = (interval.low, interval.high) if interval else ()
     bounds = [_signed(value, difference.point.unit) for value in ends] or ("", "too few")
@@ -131,7 +125,7 @@ def _row(difference: Difference) -> tuple[str, ...]:
     return (*shift_cells(difference), *bounds, f"{before} : {now}", difference.verdict.value)
 
 
-def shift_cells(difference: Difference) -> tuple[str, ...]:
+def shift_cells(difference: comparisons.Difference) -> tuple[str, ...]:
     """Write a point, its size, its baseline, and the shift with its share of the baseline."""
     comparison, unit = difference.comparison, difference.point.unit
     share = "" if comparison.relative is None else f"{comparison.relative:+.1%}"

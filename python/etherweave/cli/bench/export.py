@@ -7,13 +7,7 @@ from typing import Annotated
 import typer
 
 from etherweave.api.units import time_of
-from etherweave.bench.exports import (
-    BatchScript,
-    ExportError,
-    reframe_reference,
-    reframe_text,
-    slurm_script,
-)
+from etherweave.bench import exports
 from etherweave.bench.points import judged_launches
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import summary
@@ -50,7 +44,7 @@ def reframe(
     with mistakes(StoreError):
         store = Store.open(result)
         own = summary(store.campaign, judged_launches(store.campaign, store.records()))
-    print(reframe_text(reframe_reference(own, system, tolerance)), end="")
+    print(exports.reframe_text(exports.reframe_reference(own, system, tolerance)), end="")
 
 
 @export.command(epilog=EXAMPLES)
@@ -89,6 +83,6 @@ def slurm(
     account
         Account of Slurm. Default: the user's.
     """
-    with mistakes(ExportError, ValueError):
-        batch = BatchScript(name, nodes, time_of(time), partition, account)
-        print(slurm_script(batch, ["etherweave", "bench", "run", *words]), end="")
+    with mistakes(exports.ExportError, ValueError):
+        batch = exports.BatchScript(name, nodes, time_of(time), partition, account)
+        print(exports.slurm_script(batch, ["etherweave", "bench", "run", *words]), end="")

@@ -7,13 +7,7 @@ from typing import Any
 
 import typer
 
-from etherweave.bench.comparisons import (
-    DifferenceVerdict,
-    HistoryEntry,
-    HistoryStep,
-    entries,
-    steps,
-)
+from etherweave.bench import comparisons
 from etherweave.bench.store import StoreError
 from etherweave.cli.bench.compare import numbers, shift_cells
 from etherweave.cli.bench.printing import moment
@@ -52,7 +46,7 @@ def history(
     """
     with mistakes(StoreError):
         history_entries = _found(results, site)
-        made = steps(history_entries, (against, numbers(against)) if against else None)
+        made = comparisons.steps(history_entries, (against, numbers(against)) if against else None)
     print(json.dumps([_facts(record) for record in made], indent=2)) if as_json else _print(
         history_entries, made
     )
@@ -61,16 +55,16 @@ def history(
         raise typer.Exit(FAILED)
 
 
-def _found(results: Path, site: str | None) -> list[HistoryEntry]:
-    if campaigns := entries(results, site):
+def _found(results: Path, site: str | None) -> list[comparisons.HistoryEntry]:
+    if campaigns := comparisons.entries(results, site):
         return campaigns
-    known = ", ".join(sorted({entry.site for entry in entries(results)}))
+    known = ", ".join(sorted({entry.site for entry in comparisons.entries(results)}))
     if known:
         reject(f"--site {site}: no results of it below {results}; expected {known}")
     reject(f"{results}: no results below; expected what `bench run -o` wrote")
 
 
-def _facts(step: HistoryStep) -> dict[str, Any]:
+def _facts(step: comparisons.HistoryStep) -> dict[str, Any]:
     entry = step.entry
     return {
         "directory": str(entry.directory),
@@ -81,7 +75,9 @@ def _facts(step: HistoryStep) -> dict[str, Any]:
     }
 
 
-def _print(history_entries: list[HistoryEntry], made: list[HistoryStep]) -> None:
+def _print(
+    history_entries: list[comparisons.HistoryEntry], made: list[comparisons.HistoryStep]
+) -> None:
     changes = {str(step.entry.directory): step for step in made}
     rows = [_row(entry, changes.get(str(entry.directory))) for entry in history_entries]
     print_table(("measured", "cluster", "result", ">better", ">worse", ">undecided"), rows)
@@ -92,7 +88,7 @@ def _print(history_entries: list[HistoryEntry], made: list[HistoryStep]) -> None
             print_table(titles, map(shift_cells, step.regressions))
 
 
-def _row(entry: HistoryEntry, step: HistoryStep | None) -> tuple[str, ...]:
+def _row(entry: comparisons.HistoryEntry, step: comparisons.HistoryStep | None) -> tuple[str, ...]:
     counts = Counter(difference.verdict for difference in step.differences) if step else None
-    words = [str(counts[verdict]) if counts else "" for verdict in DifferenceVerdict]
+    words = [str(counts[verdict]) if counts else "" for verdict in comparisons.DifferenceVerdict]
     return moment(entry.start_ns), entry.site, str(entry.directory), *words

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etherweave.api.units import amount
+from etherweave.cli.bench import plan
 from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets, seconds
-from etherweave.cli.bench.plan import (
-    Duration,
-    Iterations,
-    ProgramOptions,
-    Ranks,
-    Streams,
-    duration_of,
-    sizes_of,
-)
 from etherweave.cli.exits import FAILED, INTERRUPTED, notice, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.progress import count_progress
@@ -54,10 +46,10 @@ def run_verb(
     hosts: str | None = None,
     size: list[str] | None = None,
     all_pairs: bool = False,
-    ranks: Ranks = 1,
-    iterations: Iterations = None,
-    duration: Duration = None,
-    streams: Streams = 1,
+    ranks: plan.Ranks = 1,
+    iterations: plan.Iterations = None,
+    duration: plan.Duration = None,
+    streams: plan.Streams = 1,
     half_width: float = 0.05,
     launches: str = "10:30",
     seed: int = 0,
@@ -66,7 +58,7 @@ def run_verb(
     traffic_limit: TrafficLimit = "1TB",
     telemetry: bool = True,
     background: list[str] | None = None,
-    program_options: ProgramOptions = None,
+    program_options: plan.ProgramOptions = None,
     as_json: AsJson = False,
 ) -> None:
     """Launch benchmarks on a cluster until their medians are known, and keep every launch.
@@ -121,10 +113,10 @@ def run_verb(
                 site=site,
                 fabrics=fabric or (),
                 hosts=hosts.split(",") if hosts else None,
-                sizes=tuple(map(sizes_of, size or ())) or ((None, None),),
+                sizes=tuple(map(plan.sizes_of, size or ())) or ((None, None),),
                 ranks_per_host=ranks,
                 iterations=iterations,
-                duration_s=duration_of(duration),
+                duration_s=plan.duration_of(duration),
                 streams=streams,
                 all_pairs=all_pairs,
                 options=program_options or (),

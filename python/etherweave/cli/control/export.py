@@ -13,17 +13,9 @@ import etherweave
 from etherweave.api.inputs import read_text
 from etherweave.api.outputs import new_files
 from etherweave.api.units import counted
+from etherweave.cli import parameters
 from etherweave.cli.control.yang import refusals
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
-from etherweave.cli.parameters import (
-    AsJson,
-    CodePoints,
-    File,
-    Settings,
-    code_points,
-    directory,
-    overrides,
-)
 from etherweave.cli.progress import count_progress
 from etherweave.control.lint import config_db
 from etherweave.control.qos import derive, devices, sonic_yang
@@ -39,14 +31,14 @@ etherweave control export scenarios/qos_ets.toml --nos onyx -o testbed --ansible
 
 
 def export(
-    file: File,
+    file: parameters.File,
     *,
     nos: NetworkSystem,
     output: Path | None = None,
     ansible: Path | None = None,
     models: Path | None = None,
     mtu: int = derive.MTU_BYTES,
-    dscps: CodePoints = None,
+    dscps: parameters.CodePoints = None,
     cnp: int = derive.CNP_DSCP,
     watchdog: str | None = None,
     ecn: bool = True,
@@ -57,8 +49,8 @@ def export(
     is_whole: bool = False,
     dynamic: bool = False,
     shared: Annotated[int, typer.Option(min=0, max=32)] = 0,
-    settings: Settings = None,
-    as_json: AsJson = False,
+    settings: parameters.Settings = None,
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Write configurations of switches and hosts for lossless traffic: PFC, ETS, ECN, buffers.
 
@@ -112,7 +104,7 @@ def export(
     with mistakes(etherweave.ScenarioError, PolicyError, sonic_yang.YangError):
         options = derive.ExportOptions(
             mtu_bytes=mtu,
-            dscps=code_points(dscps),
+            dscps=parameters.code_points(dscps),
             cnp_dscp=cnp,
             watchdog=_watchdog(watchdog),
             is_watched=watchdog != "off",
@@ -123,7 +115,7 @@ def export(
             lookup=devices.read_lookup(str(lookup), read_text(lookup)) if lookup else None,
             sonic=SonicForm(is_whole, dynamic, shared),
         )
-        policy = derive.policy(file, overrides(settings), options)
+        policy = derive.policy(file, parameters.overrides(settings), options)
         rejected = _rejected(policy, models) if models else {}
         names = [] if rejected else _write(policy, system, output, _running(policy, running))
         if ansible and output and not rejected:
@@ -166,7 +158,7 @@ def _write_roles(policy: Policy, system: str, output: Path, ansible: Path) -> No
     from etherweave.control.qos import ansible as roles
 
     exported = os.path.relpath(output, ansible)
-    with new_files(directory(ansible)) as files:
+    with new_files(parameters.directory(ansible)) as files:
         for name, text in roles.files(policy, system, exported):
             files.add(name, text)
 
@@ -186,7 +178,7 @@ def _watchdog(text: str | None) -> Watchdog | None:
 def _write(policy: Policy, system: str, output: Path | None, running: Running) -> list[str]:
     """Write all files, or none; without a directory, name them."""
     names: dict[str, None] = {}
-    collected = new_files(directory(output)) if output else nullcontext()
+    collected = new_files(parameters.directory(output)) if output else nullcontext()
     with collected as files, count_progress(policy.name, "devices") as progress:
         total = 1 + len(policy.hosts) + len(policy.switches)
         done, device = 0, ""

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import etherweave
-from etherweave.cli.control.parameters import (
-    Factory,
-    Listen,
-    Probe,
-    TlsAuthority,
-    TlsCertificate,
-    TlsKey,
-    controller_options,
-    factory_addresses,
-    seconds,
-)
+from etherweave.cli.control import parameters
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.plan import FabricPlanError, plan
@@ -40,17 +30,17 @@ etherweave control serve dragonfly.toml --listen 10.0.0.1:6653 --tls-key key.pem
 def serve(
     file: File,
     *,
-    listen: Listen = "127.0.0.1:6653",
-    tls_key: TlsKey = None,
-    tls_certificate: TlsCertificate = None,
-    tls_ca: TlsAuthority = None,
+    listen: parameters.Listen = "127.0.0.1:6653",
+    tls_key: parameters.TlsKey = None,
+    tls_certificate: parameters.TlsCertificate = None,
+    tls_ca: parameters.TlsAuthority = None,
     metrics_port: Annotated[int | None, typer.Option(min=0, max=65535)] = None,
     audit: str = "60s",
-    probe: Probe = "1s",
+    probe: parameters.Probe = "1s",
     leave_foreign: bool = False,
     dry_run: bool = False,
     wait: str = "30s",
-    factory: Factory = None,
+    factory: parameters.Factory = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -79,7 +69,7 @@ def serve(
         reject("--json: expected with --dry-run only")
     log = EventLog()
     with mistakes(etherweave.ScenarioError, FabricPlanError):
-        numbers = factory_addresses(factory)
+        numbers = parameters.factory_addresses(factory)
         changes = overrides(settings)
         logged: set[str] = set()
 
@@ -97,16 +87,16 @@ def serve(
                 'control.protocol = "openflow10": the controller speaks OpenFlow 1.3; expected '
                 '"openflow13", or `control plan -o` and `ovs-ofctl`'
             )
-        options = controller_options(listen, (tls_key, tls_certificate, tls_ca))
+        options = parameters.controller_options(listen, (tls_key, tls_certificate, tls_ca))
     options = replace(
         options,
         metrics_port=metrics_port,
-        audit_s=seconds("--audit", audit, 0.1, 1e9),
-        probe_s=seconds("--probe", probe, 0.1, 1e9),
+        audit_s=parameters.seconds("--audit", audit, 0.1, 1e9),
+        probe_s=parameters.seconds("--probe", probe, 0.1, 1e9),
         leave_foreign=leave_foreign,
         is_dry_run=dry_run,
     )
-    dry = _Dry(seconds("--wait", wait, 0, 1e9), as_json) if dry_run else None
+    dry = _Dry(parameters.seconds("--wait", wait, 0, 1e9), as_json) if dry_run else None
     _run(lambda: Controller(planner, fabric_plan, options, log), dry)
 
 

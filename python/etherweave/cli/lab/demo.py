@@ -12,17 +12,8 @@ from etherweave.cli.exits import FAILED, print_error
 from etherweave.cli.lab.parameters import PlaneOption, reported_errors, root_only, step_printer
 from etherweave.cli.parameters import AsJson, Settings, overrides
 from etherweave.cli.progress import count_progress
-from etherweave.control.lab import lifecycle, state
+from etherweave.control.lab import demonstration, lifecycle, state
 from etherweave.control.lab.compare import PathComparison
-from etherweave.control.lab.demonstration import (
-    AddressCheck,
-    Demonstration,
-    RuleCounts,
-    Traffic,
-    UnknownDestinationCheck,
-    demonstrate,
-    failures,
-)
 from etherweave.control.lab.pauses import PausePhase, PauseResult
 from etherweave.control.reaction import DataPlane
 
@@ -67,7 +58,7 @@ def demo_verb(
             if not as_json:
                 print(f"{plan.name}: {plan.size}")
             with count_progress(plan.name, "pairs") as count:
-                result = demonstrate(
+                result = demonstration.demonstrate(
                     lab,
                     (lambda *_: None) if as_json else _print_step,
                     lambda done, of: count(done, of, ""),
@@ -80,8 +71,8 @@ def demo_verb(
     _end(result)
 
 
-def _end(result: Demonstration) -> None:
-    wrong = failures(result)
+def _end(result: demonstration.Demonstration) -> None:
+    wrong = demonstration.failures(result)
     for line in wrong:
         print_error(line)
     if wrong:
@@ -90,13 +81,13 @@ def _end(result: Demonstration) -> None:
 
 def _print_step(name: str, figures: Any) -> None:
     match figures:
-        case AddressCheck():
+        case demonstration.AddressCheck():
             _addresses(figures)
-        case UnknownDestinationCheck():
+        case demonstration.UnknownDestinationCheck():
             print("Frames to unknown addresses")
             print(f"  {figures.sent} sent, to {' and '.join(figures.addresses)}")
             print(f"  {figures.elsewhere} at any port but their sender's")
-        case RuleCounts():
+        case demonstration.RuleCounts():
             _rules(figures)
         case PathComparison():
             print(f"Paths between all {figures.pairs} pairs of hosts, {figures.hops} hops")
@@ -110,11 +101,11 @@ def _print_step(name: str, figures: Any) -> None:
             _pausing(figures)
         case None if name == "pausing":
             print("Pauses: no rule of this fabric has another port; try control.rules=conditional")
-        case Traffic():
+        case demonstration.Traffic():
             _traffic(figures)
 
 
-def _addresses(figures: AddressCheck) -> None:
+def _addresses(figures: demonstration.AddressCheck) -> None:
     print("Addresses by DMP")
     print(f"  {figures.layout}")
     print(f"  {figures.addressed} of {figures.hosts} hosts have the address of the plan")
@@ -122,7 +113,7 @@ def _addresses(figures: AddressCheck) -> None:
     print(f"  {figures.elsewhere} frames of DMP at any other port")
 
 
-def _rules(figures: RuleCounts) -> None:
+def _rules(figures: demonstration.RuleCounts) -> None:
     carried = [
         all_ - extra for all_, extra in zip(figures.installed, figures.alternatives, strict=True)
     ]
@@ -156,7 +147,7 @@ def _sent(phase: PausePhase) -> str:
     return f"{phase.by_default:>18}  {phase.by_alternative:>18}  {path}"
 
 
-def _traffic(figures: Traffic) -> None:
+def _traffic(figures: demonstration.Traffic) -> None:
     print(f"{figures.source} and {figures.destination}")
     print(f"  {figures.answered} of {figures.pings} pings, {figures.round_trip_ms:.2f} ms")
     if figures.tcp_gbps is not None:

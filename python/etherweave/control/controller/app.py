@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from etherweave.control.controller import drift, resolver, roles, wiring
+from etherweave.control.controller import drift, resolver, roles, server, wiring
 from etherweave.control.controller.discovery import LinkDiscovery, beacon_frame, read_beacon
 from etherweave.control.controller.install import IS_SLAVE, InstallError
 from etherweave.control.controller.log import EventLog, LibraryLogHandler
@@ -18,12 +18,6 @@ from etherweave.control.controller.message_stream import Channel, PeerRejectedEr
 from etherweave.control.controller.metrics import Exporter
 from etherweave.control.controller.reports import SwitchReportError
 from etherweave.control.controller.roles import ControllerState, Role
-from etherweave.control.controller.server import (
-    ConnectionServer,
-    ControllerOptions,
-    ListenError,
-    listen,
-)
 from etherweave.control.controller.session import (
     DisconnectedError,
     OpenFlowHandshake,
@@ -54,7 +48,7 @@ class Controller:
     """
 
     def __init__(
-        self, planner: Planner, plan: FabricPlan, options: ControllerOptions, log: EventLog
+        self, planner: Planner, plan: FabricPlan, options: server.ControllerOptions, log: EventLog
     ) -> None:
         self._planner = planner
         self._complete = plan
@@ -84,9 +78,11 @@ class Controller:
         self._speaker = OpenFlowHandshake()
         _redirect_library_log(log)
         self._tls = _tls_context(options)
-        listener = listen(options)
+        listener = server.listen(options)
         self.port: int = listener.getsockname()[1]
-        self._server = ConnectionServer(listener, self._tls, options.limits, log, self._serve)
+        self._server = server.ConnectionServer(
+            listener, self._tls, options.limits, log, self._serve
+        )
         self._exporter: Exporter | None = None
 
     # Called by the threads of sessions.
@@ -168,7 +164,7 @@ class Controller:
         except OSError as error:
             self._server.close_sockets()
             reason = f"127.0.0.1:{self._options.metrics_port}: {error.strerror}"
-            raise ListenError(reason) from None
+            raise server.ListenError(reason) from None
         self._server.open()
         metrics = self._exporter.port if self._exporter else None
         self._log.write(
@@ -402,13 +398,13 @@ class Controller:
         session.serve(on_known)
 
 
-def _tls_context(options: ControllerOptions) -> ssl.SSLContext | None:
+def _tls_context(options: server.ControllerOptions) -> ssl.SSLContext | None:
     if options.tls is None:
         return None
     try:
         return options.tls.context()
     except OSError as error:
-        raise ListenError(
+        raise server.ListenError(
             f"TLS: {error.strerror or error}; expected PEM files: a key, the certificate of that "
             "key, and certificates of an authority"
         ) from None

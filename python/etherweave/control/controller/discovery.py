@@ -14,16 +14,10 @@ from typing import Any
 
 from os_ken.lib.packet import ethernet, lldp, packet
 
+from etherweave.control.controller import wiring
 from etherweave.control.controller.log import EventLog
 from etherweave.control.controller.roles import Beacon, ControllerState
 from etherweave.control.controller.session import SwitchSession
-from etherweave.control.controller.wiring import (
-    ObservedWiring,
-    SwitchPort,
-    WiringFault,
-    WiringFinding,
-    check,
-)
 from etherweave.control.messages import packet_out
 from etherweave.control.rules import FabricPlan
 
@@ -41,10 +35,10 @@ class Probes:
     """Probes of all ports, made when first asked for."""
 
     def __init__(self) -> None:
-        self._frames: dict[SwitchPort, bytes] = {}
-        self._ends: dict[bytes, SwitchPort] = {}
+        self._frames: dict[wiring.SwitchPort, bytes] = {}
+        self._ends: dict[bytes, wiring.SwitchPort] = {}
 
-    def frame(self, end: SwitchPort) -> bytes:
+    def frame(self, end: wiring.SwitchPort) -> bytes:
         """Return the probe of a port."""
         if end not in self._frames:
             made = _frame(end.switch, str(end.port), _PROBE, secrets.token_bytes(16))
@@ -52,7 +46,7 @@ class Probes:
             self._ends[made] = end
         return self._frames[end]
 
-    def end(self, frame: bytes) -> SwitchPort | None:
+    def end(self, frame: bytes) -> wiring.SwitchPort | None:
         """Return the port that a probe left by, or None if the frame is no probe."""
         return self._ends.get(frame)
 
@@ -131,19 +125,19 @@ class LinkDiscovery:
         self.every_s = max(probe_s, ports / _PROBES_PER_S)
         self._log = log
         self._probes = Probes()
-        self._frames: deque[tuple[SwitchPort, bytes]] = deque(maxlen=FRAMES_MAX)
-        self._arrivals: dict[SwitchPort, tuple[SwitchPort, float]] = {}
-        self._names: dict[SwitchPort, tuple[str, float]] = {}
-        self._findings: frozenset[WiringFinding] = frozenset()
+        self._frames: deque[tuple[wiring.SwitchPort, bytes]] = deque(maxlen=FRAMES_MAX)
+        self._arrivals: dict[wiring.SwitchPort, tuple[wiring.SwitchPort, float]] = {}
+        self._names: dict[wiring.SwitchPort, tuple[str, float]] = {}
+        self._findings: frozenset[wiring.WiringFinding] = frozenset()
         self._lock = threading.Lock()
         self._next_s = 0.0
-        self.findings: dict[WiringFault, int] = {}
+        self.findings: dict[wiring.WiringFault, int] = {}
         self.settled: frozenset[str] = frozenset()
         """Switches for which a missing probe means a missing cable."""
 
     def receive(self, switch: str, port: int, frame: bytes) -> None:
         """Queue a frame that arrived at a switch; called by its thread."""
-        self._frames.append((SwitchPort(switch, port), frame))
+        self._frames.append((wiring.SwitchPort(switch, port), frame))
 
     def forget(self, switch: str) -> None:
         """Forget the probes of a switch that connects again."""
@@ -160,7 +154,8 @@ class LinkDiscovery:
         for name, session in sessions.items():
             ports = [number for number, link in session.links.items() if link]
             frames = (
-                packet_out(port, self._probes.frame(SwitchPort(name, port))) for port in ports
+                packet_out(port, self._probes.frame(wiring.SwitchPort(name, port)))
+                for port in ports
             )
             octets = b"".join(frames)
             if octets:
@@ -183,7 +178,7 @@ class LinkDiscovery:
 
     def observed(
         self, sessions: Mapping[str, SwitchSession], ready_s: Mapping[str, float]
-    ) -> ObservedWiring:
+    ) -> wiring.ObservedWiring:
         """Return what is known of the wiring now.
 
         ``ready_s`` is when each connected switch began to forward probes to the controller.
@@ -199,11 +194,11 @@ class LinkDiscovery:
         }
         names = {end: name for end, (name, last_s) in self._names.items() if now_s - last_s < 120}
         links = {name: session.links for name, session in sessions.items()}
-        return ObservedWiring(arrivals, links, names, settled)
+        return wiring.ObservedWiring(arrivals, links, names, settled)
 
-    def report(self, observed: ObservedWiring) -> tuple[WiringFinding, ...]:
+    def report(self, observed: wiring.ObservedWiring) -> tuple[wiring.WiringFinding, ...]:
         """Log findings about the wiring that have come or gone, and return the present ones."""
-        current = check(self._plan, observed)
+        current = wiring.check(self._plan, observed)
         current_set = frozenset(current)
         for finding in sorted(current_set - self._findings):
             self._log.write("wiring", fault=finding.fault, finding=str(finding), **_ends(finding))
@@ -214,7 +209,7 @@ class LinkDiscovery:
         return current
 
 
-def _ends(finding: WiringFinding) -> dict[str, object]:
+def _ends(finding: wiring.WiringFinding) -> dict[str, object]:
     return {
         "switch": finding.end.switch,
         "port": finding.end.port,
@@ -223,8 +218,8 @@ def _ends(finding: WiringFinding) -> dict[str, object]:
     }
 
 
-def _counts(findings: Iterable[WiringFinding]) -> dict[WiringFault, int]:
-    counts = dict.fromkeys(WiringFault, 0)
+def _counts(findings: Iterable[wiring.WiringFinding]) -> dict[wiring.WiringFault, int]:
+    counts = dict.fromkeys(wiring.WiringFault, 0)
     for finding in findings:
         counts[finding.fault] += 1
     return counts

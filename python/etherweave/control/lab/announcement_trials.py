@@ -12,14 +12,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from etherweave.api.scenario import Overrides, ScenarioSource
-from etherweave.control.lab import state
-from etherweave.control.lab.announcements import (
-    AnnouncedService,
-    AnnouncingHost,
-    RecordedFrom,
-    Recording,
-    exchange,
-)
+from etherweave.control.lab import announcements, state
 from etherweave.control.lab.boot import StepProgress
 from etherweave.control.lab.layout import Layout, host_interface
 from etherweave.control.lab.lifecycle import Lab, down, prepare, up
@@ -42,7 +35,7 @@ class AnnouncementTrial:
     protocol: str  # Version of OpenFlow of its switches.
     hosts: int
     machines: int  # Virtual machines among the hosts; the others are namespaces.
-    recordings: tuple[Recording, ...]
+    recordings: tuple[announcements.Recording, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -51,7 +44,7 @@ class AnnouncementTrial:
 
 TrialProgress: TypeAlias = Callable[[AnnouncementTrial], object]
 """Called with each trial as soon as it is done."""
-GuestRecorder: TypeAlias = Callable[[Lab, StepProgress], list[Recording]]
+GuestRecorder: TypeAlias = Callable[[Lab, StepProgress], list[announcements.Recording]]
 """Starts the guests of a lab, lets them announce themselves, and returns what they recorded."""
 
 
@@ -95,7 +88,7 @@ def announce(
     counted = record_guests(lab, progress) if record_guests else _of_namespaces(lab.layout)
     count = len({host.host for host in lab.layout.plan.hosts})
     summed = tuple(
-        Recording(*kind, *map(sum, zip(*(row[2:] for row in rows), strict=True)))
+        announcements.Recording(*kind, *map(sum, zip(*(row[2:] for row in rows), strict=True)))
         for kind, rows in groupby(sorted(counted), lambda row: row[:2])
     )
     return AnnouncementTrial(spec.addresses, spec.protocol, count, len(lab.layout.guests), summed)
@@ -113,30 +106,31 @@ def failures(trials: Iterable[AnnouncementTrial]) -> list[str]:
     ]
 
 
-def is_right(trial: AnnouncementTrial, recording: Recording) -> bool:
+def is_right(trial: AnnouncementTrial, recording: announcements.Recording) -> bool:
     """Return whether the recorded address is one that rules lead to.
 
     Of a payload this is so where hosts have their hierarchical addresses, and of ARP, whose payload
     the switches rewrite.
     """
-    is_known = recording.service is AnnouncedService.ARP
-    is_header = recording.source is RecordedFrom.HEADER
+    is_known = recording.service is announcements.AnnouncedService.ARP
+    is_header = recording.source is announcements.RecordedFrom.HEADER
     return is_header or is_known or trial.addresses == "dmp"
 
 
-def services(planned: PlannedDeployment) -> list[AnnouncedService]:
+def services(planned: PlannedDeployment) -> list[announcements.AnnouncedService]:
     """Return the services whose announcements the rules of a plan send to all hosts."""
     spec = planned.spec
     has = {
-        AnnouncedService.OPEN_MX: True,
-        AnnouncedService.ARP: spec.network is not None and spec.resolution == "broadcast",
+        announcements.AnnouncedService.OPEN_MX: True,
+        announcements.AnnouncedService.ARP: spec.network is not None
+        and spec.resolution == "broadcast",
         # OpenFlow 1.0 has no match of all multicasts of IPv6.
-        AnnouncedService.NEIGHBOUR: spec.protocol == "openflow13",
+        announcements.AnnouncedService.NEIGHBOUR: spec.protocol == "openflow13",
     }
-    return [service for service in AnnouncedService if has[service]]
+    return [service for service in announcements.AnnouncedService if has[service]]
 
 
-def _of_namespaces(layout: Layout) -> list[Recording]:
+def _of_namespaces(layout: Layout) -> list[announcements.Recording]:
     own = services(layout.planned)
     addresses = ipv4_addresses(layout)
     with ExitStack() as stack:
@@ -144,9 +138,11 @@ def _of_namespaces(layout: Layout) -> list[Recording]:
         for number, host in enumerate(layout.plan.hosts):
             with inside(layout.host(host.host)):
                 plane = plane_of(layout, host)
-                announcing = AnnouncingHost(host_interface(host), number, addresses, plane, own)
+                announcing = announcements.AnnouncingHost(
+                    host_interface(host), number, addresses, plane, own
+                )
                 hosts.append(stack.enter_context(announcing))
-        exchange(hosts, ROUNDS, LIMIT_S)
+        announcements.exchange(hosts, ROUNDS, LIMIT_S)
         return [row for host in hosts for row in host.recordings()]
 
 

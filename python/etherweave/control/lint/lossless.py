@@ -6,18 +6,7 @@ from functools import lru_cache
 from itertools import chain
 
 from etherweave import _core
-from etherweave.control.lint.classification import (
-    DSCP,
-    PCP,
-    PFC,
-    SHARES,
-    PortProperty,
-    dscp_classes,
-    is_classified,
-    pcp_classes,
-    places,
-    span_of,
-)
+from etherweave.control.lint import classification
 from etherweave.control.lint.comparison import Peers, compare
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
 from etherweave.control.lint.inputs import Configurations, LintFault, LintPlace, fabric_ports
@@ -53,24 +42,26 @@ def enabled(site: Configurations) -> Iterator[LintFault]:
             continue
         apart = _apart(switch)
         inside = (port for port in switch.ports if port.name not in apart)
-        yield from compare(ports_of(switch, inside), (PFC,), PORTS)
+        yield from compare(ports_of(switch, inside), (classification.PFC,), PORTS)
 
 
 def classified(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports that put packets into other classes than most of a switch do."""
-    yield from _unlike(site, (DSCP, PCP))
+    yield from _unlike(site, (classification.DSCP, classification.PCP))
 
 
 def scheduled(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports with other weights of queues than most of a switch have."""
-    yield from _unlike(site, (SHARES,))
+    yield from _unlike(site, (classification.SHARES,))
 
 
-def _unlike(site: Configurations, compared: tuple[PortProperty, ...]) -> Iterator[LintFault]:
+def _unlike(
+    site: Configurations, compared: tuple[classification.PortProperty, ...]
+) -> Iterator[LintFault]:
     """Compare lossless ports, if there are any, where no scenario is known."""
     for switch in site.switches if site.fabric is None else ():
         ports = [port for port in switch.ports if port.lossless] or switch.ports
-        known = (port for port in ports if is_classified(port))
+        known = (port for port in ports if classification.is_classified(port))
         yield from compare(ports_of(switch, known), compared, PORTS)
 
 
@@ -168,18 +159,21 @@ def unbuffered(site: Configurations) -> Iterator[LintFault]:
     }
     for switch, port in each(site):
         known = written[switch.file]
-        if not known or not is_classified(port):
+        if not known or not classification.is_classified(port):
             continue
         served = {*port.groups, *(port.group_of(priority) for priority in port.lossless)}
         served |= {0} - known  # SKUs without a buffer for any group 0 leave it to the chip.
         lost: dict[int, list[str]] = {}
-        for kind, classes in (("DSCP", dscp_classes(port)), ("802.1p", pcp_classes(port))):
+        for kind, classes in (
+            ("DSCP", classification.dscp_classes(port)),
+            ("802.1p", classification.pcp_classes(port)),
+        ):
             by_group: dict[int, list[int]] = {}
-            for mark, (group, _) in places(port, classes).items():
+            for mark, (group, _) in classification.places(port, classes).items():
                 if group is not None and group not in served:
                     by_group.setdefault(group, []).append(mark)
             for group, marks in by_group.items():
-                lost.setdefault(group, []).append(f"{kind} {span_of(marks)}")
+                lost.setdefault(group, []).append(f"{kind} {classification.span_of(marks)}")
         for group, named in sorted(lost.items()):
             holder = switch.system.terms["group"]
             text = f"{named[0]} is in priority group {group}, which has no {holder}"

@@ -9,20 +9,9 @@ a column. As figure 3b of Benito et al. (2015), the links of one switch stand ou
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from etherweave.report.drawing import hosts
+from etherweave.report.drawing import hosts, picture
 from etherweave.report.drawing.cells import Cell, Cells, key
 from etherweave.report.drawing.items import Drawing
-from etherweave.report.drawing.picture import (
-    Area,
-    Mark,
-    Picture,
-    Point,
-    Words,
-    arc,
-    count,
-    short,
-    width,
-)
 from etherweave.report.drawing.wiring import Bundle, Switch, Wiring
 
 BOX = 18.0  # Height of a switch [pt].
@@ -33,7 +22,7 @@ PAD = 16.0  # Within the frame of a slice [pt].
 FOLDED = (104.0, 44.0)  # Size of a slice that is not detailed [pt].
 
 
-def layout(wiring: Wiring) -> Picture:
+def layout(wiring: Wiring) -> picture.Picture:
     """Place a grid's switches by their coordinates."""
     cells = Cells.of(wiring)
     bundles, inside = wiring.bundles(cells.ends)
@@ -59,11 +48,13 @@ def _box_width(cells: Cells) -> float:
     """Width of all switches: that of the longest label."""
     labels = [_label(name) if len(member) == 1 else "" for name, member in cells.members.items()]
     shared = 30.0 if cells.is_whole else 62.0
-    return max(26.0, max(width(text, 7) for text in labels) + 8, 0.0 if cells.is_whole else shared)
+    return max(
+        26.0, max(picture.width(text, 7) for text in labels) + 8, 0.0 if cells.is_whole else shared
+    )
 
 
 def _label(name: str) -> str:
-    return short(name.removeprefix("switch"))
+    return picture.short(name.removeprefix("switch"))
 
 
 def _differing(cell: Cell, other: Cell) -> list[int]:
@@ -92,7 +83,7 @@ class _Scale:
 
     across: Sequence[float]
     down: Sequence[float]
-    size: Point
+    size: picture.Point
 
 
 @dataclass(frozen=True)
@@ -101,7 +92,7 @@ class _Places:
     bows: Mapping[int, Mapping[int, float]]
     box: float
 
-    def size(self, cell: Cell) -> Point:
+    def size(self, cell: Cell) -> picture.Point:
         """Width and height of a cell [pt]."""
         if len(cell) == len(self.cells.axes):
             return (self.box, BOX)
@@ -165,11 +156,11 @@ class _GridDrawing(Drawing):
     cells: Cells
     places: _Places
     first: Switch
-    frames: dict[str, Mark] = field(default_factory=dict)
+    frames: dict[str, picture.Mark] = field(default_factory=dict)
     cell_of: dict[str, Cell] = field(default_factory=dict)
     each: dict[str, set[int]] = field(default_factory=dict)
 
-    def place(self, cell: Cell, corner: Point) -> None:
+    def place(self, cell: Cell, corner: picture.Point) -> None:
         """Draw a cell whose upper left corner is there."""
         cell_key = self.cells.by_cell.get(cell)
         if cell_key is not None:
@@ -178,7 +169,7 @@ class _GridDrawing(Drawing):
         elif len(cell) < len(self.cells.axes):
             self._slice(cell, corner)
 
-    def _slice(self, cell: Cell, corner: Point) -> None:
+    def _slice(self, cell: Cell, corner: picture.Point) -> None:
         scale = self.places.scale(cell)
         x_axis, _ = self.places.within(cell)
         if cell:
@@ -190,49 +181,51 @@ class _GridDrawing(Drawing):
             child = self.places.child(cell, x, y)
             self.place(child, (corner[0] + scale.across[x], corner[1] - scale.down[y]))
 
-    def _frame(self, cell: Cell, corner: Point, size: Point) -> None:
+    def _frame(self, cell: Cell, corner: picture.Point, size: picture.Point) -> None:
         low, high = (corner[0], corner[1] - size[1]), (corner[0] + size[0], corner[1])
         middle = ((low[0] + high[0]) / 2, (low[1] + high[1]) / 2)
-        self.frames[key(cell)] = Mark(key(cell), middle, size)
+        self.frames[key(cell)] = picture.Mark(key(cell), middle, size)
         self.cell_of[key(cell)] = cell
-        self.picture.areas.append(Area(low, high, 0, is_framed=True))
-        self.picture.words.append(Words((middle[0], low[1] + 10), self.cells.name(cell), 8))
+        self.picture.areas.append(picture.Area(low, high, 0, is_framed=True))
+        self.picture.words.append(picture.Words((middle[0], low[1] + 10), self.cells.name(cell), 8))
 
-    def _name_axes(self, cell: Cell, corner: Point, scale: _Scale) -> None:
+    def _name_axes(self, cell: Cell, corner: picture.Point, scale: _Scale) -> None:
         """Shade the rows and name rows and columns of switches."""
         x_axis, y_axis = self.places.within(cell)
         right = corner[0] + scale.across[-1] + self.places.box + self.places.bow(y_axis) + 8
         for y, down in enumerate(scale.down):
             middle = corner[1] - down - BOX / 2
             low = (corner[0] + 8, middle - BOX / 2 - 27)
-            self.picture.areas.append(Area(low, (right, middle + BOX / 2 + 7), bool(cell)))
+            self.picture.areas.append(picture.Area(low, (right, middle + BOX / 2 + 7), bool(cell)))
             if y_axis is not None:
                 text = f"y={self.cells.axes[y_axis].name(y)}"
-                self.picture.words.append(Words((corner[0] + 12, middle), text, 7, "left"))
+                self.picture.words.append(picture.Words((corner[0] + 12, middle), text, 7, "left"))
         foot = corner[1] - scale.down[-1] - BOX - 35
         for x, across in enumerate(scale.across):
             place = (corner[0] + across + self.places.box / 2, foot)
-            self.picture.words.append(Words(place, f"x={self.cells.axes[x_axis].name(x)}", 7))
+            self.picture.words.append(
+                picture.Words(place, f"x={self.cells.axes[x_axis].name(x)}", 7)
+            )
 
-    def _mark(self, cell: Cell, cell_key: str, corner: Point) -> None:
+    def _mark(self, cell: Cell, cell_key: str, corner: picture.Point) -> None:
         size = self.places.size(cell)
         centre = (corner[0] + size[0] / 2, corner[1] - size[1] / 2)
         members = self.cells.members[cell_key]
         if len(members) == 1:
             is_first = members[0] == self.first
-            mark = Mark(cell_key, centre, size, _label(cell_key), is_highlighted=is_first)
+            mark = picture.Mark(cell_key, centre, size, _label(cell_key), is_highlighted=is_first)
             self.picture.marks.append(mark)
             self.picture.marks += hosts.fan(self.wiring, cell_key, centre, 222, HOSTS_AWAY)
         else:
             text = self._note_text(cell, members)
-            self.picture.marks.append(Mark(cell_key, centre, size, text, "folded"))
+            self.picture.marks.append(picture.Mark(cell_key, centre, size, text, "folded"))
 
     def _note_text(self, cell: Cell, members: Sequence[Switch]) -> str:
-        switches = count(len(members), "switch")
+        switches = picture.count(len(members), "switch")
         if len(cell) == len(self.cells.axes):
             return switches
         hosts_in = sum(switch.hosts for switch in members)
-        return f"{self.cells.name(cell)}\n{switches}\n{count(hosts_in, 'host')}"
+        return f"{self.cells.name(cell)}\n{switches}\n{picture.count(hosts_in, 'host')}"
 
     def join(self, bundles: Sequence[Bundle]) -> int:
         """Draw the links; returns how many of hosts are within one box."""
@@ -244,7 +237,7 @@ class _GridDrawing(Drawing):
             self.stand_for(switch, self.cells.key_of[switch.name])
         return self.join_hosts()
 
-    def _join(self, bundle: Bundle, marks: Mapping[str, Mark]) -> None:
+    def _join(self, bundle: Bundle, marks: Mapping[str, picture.Mark]) -> None:
         first, other = (marks[end] for end in bundle.ends)
         is_bundle = any(end in self.frames or marks[end].shape == "folded" for end in bundle.ends)
         line = hosts.line(bundle, self._path(first, other))
@@ -254,7 +247,7 @@ class _GridDrawing(Drawing):
             axis = _differing(self.cell_of[first.key], self.cell_of[other.key])[0]
             self.each.setdefault(self.cells.axes[axis].letter, set()).add(bundle.count)
 
-    def _path(self, first: Mark, other: Mark) -> Sequence[Point]:
+    def _path(self, first: picture.Mark, other: picture.Mark) -> Sequence[picture.Point]:
         """Go straight to a neighbour and to what is in neither row nor column, else by an arc."""
         first, other = sorted((first, other), key=lambda mark: self.cell_of[mark.key])
         here, there = self.cell_of[first.key], self.cell_of[other.key]
@@ -266,10 +259,10 @@ class _GridDrawing(Drawing):
         if not bow:
             return _straight(first, other, is_row)
         if is_row:
-            return arc(first.edge(0.35, 1), other.edge(-0.35, 1), 0, bow)
-        return arc(first.edge(1, -0.35), other.edge(1, 0.35), bow, 0)
+            return picture.arc(first.edge(0.35, 1), other.edge(-0.35, 1), 0, bow)
+        return picture.arc(first.edge(1, -0.35), other.edge(1, 0.35), bow, 0)
 
-    def _join_far(self, marks: Mapping[str, Mark]) -> None:
+    def _join_far(self, marks: Mapping[str, picture.Mark]) -> None:
         """Draw the links of the first switch to other slices, beside those of the slices."""
         slices = len(self.cells.axes) - 2
         if slices <= 0:
@@ -291,7 +284,7 @@ class _GridDrawing(Drawing):
             return ("", "")
         return (self.first.name, self.cells.key_of[peer])
 
-    def _around(self, mark: Mark, other: Mark) -> Sequence[Point]:
+    def _around(self, mark: picture.Mark, other: picture.Mark) -> Sequence[picture.Point]:
         """Lead a link of the first switch around the slices between, above or to their left."""
         here, there = self.cell_of[mark.key], self.cell_of[other.key]
         axis = next(n for n, (a, b) in enumerate(zip(here, there, strict=False)) if a != b)
@@ -299,8 +292,8 @@ class _GridDrawing(Drawing):
         beyond = 5.0 * abs(here[axis] - there[axis]) + 14.0 * depth
         if self.places.is_row(axis):
             rise = self.places.bow(len(self.cells.axes) - 1) + 10 + beyond
-            return arc(mark.edge(0, 1), other.edge(-0.2, 1), 0, rise)
-        return arc(mark.edge(-1, 0.4), other.edge(-1, 0), -(36 + beyond), 0)
+            return picture.arc(mark.edge(0, 1), other.edge(-0.2, 1), 0, rise)
+        return picture.arc(mark.edge(-1, 0.4), other.edge(-1, 0), -(36 + beyond), 0)
 
     def notes(self) -> Iterator[str]:
         """Say what stands out and what is left out."""
@@ -313,7 +306,9 @@ class _GridDrawing(Drawing):
             yield "A dashed box stands for what it names, and a line to it for all links between."
 
 
-def _straight(first: Mark, other: Mark, is_row: bool) -> tuple[Point, Point]:
+def _straight(
+    first: picture.Mark, other: picture.Mark, is_row: bool
+) -> tuple[picture.Point, picture.Point]:
     """Join neighbours of any sizes, at the middle of the smaller one."""
     smaller = min(first, other, key=lambda mark: mark.size[1 if is_row else 0])
     if is_row:

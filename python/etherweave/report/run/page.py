@@ -9,7 +9,7 @@ from etherweave.api.overview import overview
 from etherweave.api.results import Result, Summary
 from etherweave.measurements.run_lines import run_lines
 from etherweave.report.page import Front, Page
-from etherweave.report.run import benchmarks, osu
+from etherweave.report.run import benchmarks, osu, ports
 from etherweave.report.run.comparison import (
     ComparedResults,
     goodput,
@@ -21,15 +21,6 @@ from etherweave.report.run.flow_slowdowns import flow_slowdowns
 from etherweave.report.run.hosts import iterations, nodes, streams
 from etherweave.report.run.limits import compared_limits, explained, has_ranks, job_limits
 from etherweave.report.run.modes import modes
-from etherweave.report.run.ports import (
-    busiest,
-    counters,
-    failures,
-    flows,
-    pauses,
-    spread,
-    utilisation,
-)
 from etherweave.report.run.rank_detail import WindowRequest
 from etherweave.report.run.rank_detail import sections as rank_sections
 from etherweave.report.run.samples import flow_series, host_series, link_maps, port_series
@@ -45,11 +36,11 @@ SIMULATED: list[Builder[Result]] = [
     port_series,
     link_maps,
     flow_series,
-    failures,
-    utilisation,
-    pauses,
-    counters,
-    flows,
+    ports.failures,
+    ports.utilisation,
+    ports.pauses,
+    ports.counters,
+    ports.flows,
 ]
 """For a run, in the order of the page; those without anything to show return nothing."""
 
@@ -129,7 +120,7 @@ def _answers(result: Result, job_limitses: Sequence[JobLimits]) -> list[str]:
             "What limits the jobs is not recorded: run with `-s observe.ranks=true "
             "-s observe.waits=true`, or ask `etherweave explain`."
         )
-    return [*answers, *busiest(result), *spread(result)]
+    return [*answers, *ports.busiest(result), *ports.spread(result)]
 
 
 def _measured_facts(summary: Summary) -> list[tuple[str, str]]:

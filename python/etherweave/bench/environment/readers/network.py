@@ -3,14 +3,8 @@
 import json
 import re
 
+from etherweave.bench.environment import snapshot
 from etherweave.bench.environment.readers.files import HostFiles, pairs, whole
-from etherweave.bench.environment.snapshot import (
-    NetworkInterface,
-    NetworkPath,
-    Pcie,
-    RdmaDevice,
-    RdmaPort,
-)
 
 _NET = "sys/class/net"
 _PRIORITY = re.compile(r"([0-7]):on\b")
@@ -39,17 +33,17 @@ def traffic(files: HostFiles) -> dict[str, int]:
     }
 
 
-def interface(files: HostFiles, name: str) -> NetworkInterface:
+def interface(files: HostFiles, name: str) -> snapshot.NetworkInterface:
     """Read an interface; empty if there is none of this name."""
     path = f"{_NET}/{name}"
     if "/" in name or name.startswith((".", "-")) or not files.names(path):
         files.miss("link", f"/{path}", "there is no such interface")
-        return NetworkInterface()
+        return snapshot.NetworkInterface()
     rate = files.number("link", f"{path}/speed")
     driver = dict(pairs(files.tool("firmware", "ethtool", "-i", name)))
     pause = dict(pairs(files.tool("lossless", "ethtool", "-a", name)))
     node = files.number("numa", f"{path}/device/numa_node")
-    return NetworkInterface(
+    return snapshot.NetworkInterface(
         state=_state(files, path),
         mtu=files.number("link", f"{path}/mtu"),
         rate=rate * 1e6 if rate and rate > 0 else None,
@@ -79,13 +73,13 @@ def _state(files: HostFiles, path: str) -> str:
     return "up" if has_carrier else state
 
 
-def _pcie(files: HostFiles, device: str) -> Pcie | None:
+def _pcie(files: HostFiles, device: str) -> snapshot.Pcie | None:
     width, most = (files.number("pcie", f"{device}/{end}_link_width") for end in ("current", "max"))
     speeds = [files.text("pcie", f"{device}/{end}_link_speed") for end in ("current", "max")]
     matches = [match for text in speeds if (match := _SPEED.match(text or ""))]
     if not (width and most and len(matches) == 2):
         return None
-    return Pcie(width, most, float(matches[0][1]), float(matches[1][1]))
+    return snapshot.Pcie(width, most, float(matches[0][1]), float(matches[1][1]))
 
 
 def _driver_counters(text: str | None) -> dict[str, int]:
@@ -141,7 +135,7 @@ _HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z.:_-]{0,252}[0-9A-Za-z])?")
 _HEADERS = 28  # IPv4 and ICMP echo without options [bytes].
 
 
-def path_to(files: HostFiles, host: str) -> NetworkPath | None:
+def path_to(files: HostFiles, host: str) -> snapshot.NetworkPath | None:
     """Send an echo request of the interface's MTU; ``None`` where that is not possible."""
     if not _HOST.fullmatch(host):
         files.miss("path", host[:80], "is neither a host's name nor an address")
@@ -157,7 +151,9 @@ def path_to(files: HostFiles, host: str) -> NetworkPath | None:
     return _probed(files, address[0], interface, mtu)
 
 
-def _probed(files: HostFiles, address: str, interface: str, mtu: int) -> NetworkPath | None:
+def _probed(
+    files: HostFiles, address: str, interface: str, mtu: int
+) -> snapshot.NetworkPath | None:
     # A loopback carries 64 KiB, but no IPv4 packet is larger than 65,535 bytes.
     sent = min(mtu, 65_535)
     small = ("ping", "-n", "-c", "1", "-W", "1", address)
@@ -166,8 +162,8 @@ def _probed(files: HostFiles, address: str, interface: str, mtu: int) -> Network
         return None
     gaps = len(files.gaps)
     if files.tool("path", *large) is not None:
-        return NetworkPath(interface, sent, True, "")
-    return NetworkPath(interface, sent, False, files.gaps.pop(gaps).reason)
+        return snapshot.NetworkPath(interface, sent, True, "")
+    return snapshot.NetworkPath(interface, sent, False, files.gaps.pop(gaps).reason)
 
 
 def _interface(text: str | None) -> str:
@@ -183,20 +179,20 @@ _CLASS = "sys/class/infiniband"
 _UNSET = "0000:0000:0000:0000:0000:0000:0000:0000"
 
 
-def devices(files: HostFiles) -> dict[str, RdmaDevice]:
+def devices(files: HostFiles) -> dict[str, snapshot.RdmaDevice]:
     """Read all RDMA devices."""
     return {name: _device(files, f"{_CLASS}/{name}") for name in files.names(_CLASS)}
 
 
-def _device(files: HostFiles, path: str) -> RdmaDevice:
+def _device(files: HostFiles, path: str) -> snapshot.RdmaDevice:
     ports = {name: _port(files, f"{path}/ports/{name}") for name in files.names(f"{path}/ports")}
-    return RdmaDevice(files.text("rdma", f"{path}/fw_ver") or "", ports)
+    return snapshot.RdmaDevice(files.text("rdma", f"{path}/fw_ver") or "", ports)
 
 
-def _port(files: HostFiles, path: str) -> RdmaPort:
+def _port(files: HostFiles, path: str) -> snapshot.RdmaPort:
     gids = _gids(files, path)
     interfaces = [files.text("rdma", f"{path}/gid_attrs/ndevs/{index}") for index in gids]
-    return RdmaPort(
+    return snapshot.RdmaPort(
         state=files.text("rdma", f"{path}/state") or "",
         link_layer=files.text("rdma", f"{path}/link_layer") or "",
         interface=next((name for name in interfaces if name), ""),
