@@ -466,3 +466,11 @@ def test_tables_without_a_column_of_complete_flows_have_slowdowns_of_these() -> 
     assert is_complete(flows.drop("complete")).to_list() == [True]
     unfinished = flows.with_columns(slowdown=0.0).drop("complete")
     assert is_complete(unfinished).to_list() == [False]
+
+
+def test_flows_below_their_ideal_time_on_the_fabric_are_counted_in_the_text() -> None:
+    """Over TCP the interrupt of the first flow serves the second, which comes 8 us later."""
+    flows = {**listed([(0, 2, 3_000, 0), (1, 2, 3_000, 8_000)]), "ranks": 3}
+    job = times(etherweave.run(scenario(flows, 3, transport={"tcp": {}})))
+    assert job.below == 1
+    assert "; slowdown (1 below 1) mean" in flow_lines(job)[0]

@@ -78,7 +78,8 @@ class FlowTimes:
         Mean size of flows that start and are not complete [B]; ``None`` where there are none. They
         are in no slowdown, so that what is left of large flows makes these too small.
     below
-        Flows that were faster than the ideal time: 0 where it is that of the fabric.
+        Flows that were faster than the ideal time. Where that is the fabric's, other flows have
+        woken kernels or queues of the receiver before, or several paths were taken at once.
     sizes
         Distribution that sizes are drawn from, such as ``storage``; ``None`` of a list.
     size_mean
@@ -308,10 +309,10 @@ def _slowdown_text(part: Slowdowns) -> str:
 
 
 def _slowdown_name(times: FlowTimes) -> str:
-    if times.ideal == "fabric":
-        return "slowdown"
-    below = f", {times.below:,} below 1" if times.below else ""
-    return f"slowdown (ideal time of {times.ideal.upper()}{below})"
+    ideal = "" if times.ideal == "fabric" else f"ideal time of {times.ideal.upper()}"
+    below = f"{times.below:,} below 1" if times.below else ""
+    remark = ", ".join(filter(None, (ideal, below)))
+    return f"slowdown ({remark})" if remark else "slowdown"
 
 
 def _class(size: int) -> str:
