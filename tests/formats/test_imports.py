@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import etherweave
+import etherweave.formats
 from support import command_line
 
 DATA = Path(__file__).parents[1] / "data/fabrics"
@@ -42,6 +44,7 @@ topology:
   - endpoints: ["s:e2", "b:eth1"]
 """
 BRIDGE, OUTSIDE = '  - endpoints: ["a:eth2", "br:e1"]\n', '  - endpoints: ["b:eth2", "host:e2"]\n'
+STUB = '  - endpoints: ["s:e3", "br:e1"]\n  - endpoints: ["s:e4", "br:e2"]\n'
 JSON = '{"nodes": [{"id": "a"}, {"id": "b"}, {"id": "s", "kind": "switch"}, {"id": "x", \
 "kind": "host"}], "links": [{"source": "a", "target": "s"}, {"source": "b", "target": "s"}]}'
 APART = "a,s\nb,s\nt,u\nt,v\nu,v\n"
@@ -50,6 +53,7 @@ LEFT_OUT = [
     ({"f.clab.yml": LAB}, "1 node has no cable and is left out: br"),
     # A bridge at which a single host ends carries nothing between hosts.
     ({"f.clab.yml": LAB + BRIDGE}, "1 switch joins no two hosts and is left out, with 1 cable: br"),
+    ({"f.clab.yml": LAB + STUB}, "1 switch joins no two hosts and is left out, with 2 cables: br"),
     ({"f.clab.yml": LAB + OUTSIDE}, "1 link that leaves the laboratory is left out"),
     ({"g.dot": "graph { a -- s; b -- s; legend; }"}, "1 node has no cable and is left out: legend"),
     ({"g.dot": "graph { a -- s; b -- s; x; y }"}, "2 nodes have no cable and are left out: x, y"),
@@ -85,7 +89,7 @@ def test_a_pattern_of_hosts_decides_what_the_file_does_not_say(tmp_path: Path) -
     assert "t: 4 hosts, 1 switch" in done.stdout
     assert "Note: the file has 2 hosts that --hosts does not match: n3, n4" in done.stdout
     done = command_line.invoke("import", tmp_path / "t.conf", "--hosts", "zz*", code=2)
-    assert "--hosts zz* matches no node; expected some of s0, n1, n2, n3, …" in done.stderr
+    assert "--hosts 'zz*' matches no node; expected some of n1, n2, n3, n4, …" in done.stderr
     # Routers of Linux have the kind of hosts, so that the kind is an assumption.
     (tmp_path / "f.clab.yml").write_text(LAB.replace("sonic-vs", "linux"))
     done = command_line.invoke("import", tmp_path / "f.clab.yml", "--hosts", "[ab]", code=0)
@@ -331,3 +335,65 @@ def test_lengths_and_counts_are_written_out(tmp_path: Path) -> None:
     (tmp_path / "l.csv").write_text("h0,s,10G,3m\nh1,s,10G,1000km\n")
     done = command_line.invoke("import", tmp_path / "l.csv", code=0)
     assert "1 host, 10 Gb/s, optical, 1,000,000 m" in done.stdout
+
+
+INFRA = (DATA / "infragraph.yaml").read_text()
+TIERS = "Nodes 16\nTiers 2\nPodsize 17\nTier 0\nRadix_Down 4\nRadix_Up 2\nTier 1\nRadix_Down 4\n"
+UNKNOWN = [
+    ("f.yaml", INFRA.replace("link: ", "link: no-"), "is not listed; expected"),
+    ("f.yaml", INFRA.replace("gigabits_per_second", "megabits"), "bandwidth in megabits; expected"),
+    ("a.txt", "router 0 node 0\nrouter 1 node 0 router 0\n", "line 2: node0 is at router0 already"),
+    ("t.topo", TIERS, "Podsize: 17 of 16 nodes; expected equal pods"),
+    ("f.clab.yml", LAB.replace('"s:e1", ', ""), "topology.links[0].endpoints: 1 end; expected two"),
+    ("f.clab.yml", LAB.replace("kind: linux", "group: rak"), "the group rak is not listed"),
+    ("f.yml", "- topology: t\n  tree: {switches: [{switch: s, nodez: a}]}\n", "there is nodez"),
+    ("l.csv", "a,s\nb,s\n", "no node; expected some of a, b, s", "--hosts", ""),
+    ("l.csv", STAR, '--rate: "100" is not a bit rate', "--rate", "100", "--name", "other"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected", "options"), [(*case[:3], case[3:]) for case in UNKNOWN]
+)
+def test_a_name_that_is_not_known_is_an_error(
+    name: str, text: str, expected: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    done = command_line.invoke("import", tmp_path / name, *options, code=2)
+    assert expected in done.stderr
+
+
+def test_a_slice_beyond_an_instance_of_infragraph_is_named(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(
+        "devices: [{name: n, components: [{name: nic, count: 2, choice: nic}]}]\n"
+        "links: []\ninstances: [{name: h, device: n, count: 2}]\n"
+        "edges: [{ep1: {instance: 'h[7]', component: nic}, ep2: {instance: h, component: nic}}]\n"
+    )
+    done = command_line.invoke("import", tmp_path / "f.yaml", code=2)
+    assert "edges[0]: h[7] is beyond h; expected 0 to 1" in done.stderr
+
+
+def test_a_speed_of_infiniband_that_is_not_known_is_noted(tmp_path: Path) -> None:
+    text = (DATA / "ibnetdiscover.txt").read_text()
+    speed = next(line.rsplit(maxsplit=1)[1] for line in text.splitlines() if line.endswith("DR"))
+    (tmp_path / "f.txt").write_text(text.replace(speed, "4xERD"))
+    done = command_line.invoke("import", tmp_path / "f.txt", code=0)
+    assert "Note: the speed 4xERD is not known and left out (line " in done.stdout
+
+
+def test_a_host_of_another_rate_is_odd(tmp_path: Path) -> None:
+    lines = [f"h{at},s{at % 3},{'25G' if at == 4 else '100G'}" for at in range(12)]
+    lines += [f"s{at},c{core},100G" for at in range(3) for core in range(2)]
+    (tmp_path / "l.csv").write_text("\n".join(lines))
+    done = command_line.invoke("import", tmp_path / "l.csv", "--hosts", "h*", code=0)
+    assert "Odd: cables of 25 Gb/s to hosts: s1 has 1, most of level 0 have 0" in done.stdout
+    assert done.stdout.count("Odd: ") == 1
+
+
+def test_fabrics_are_read_and_written_from_python(tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text(STAR)
+    assert len(etherweave.formats.read(str(tmp_path / "l.csv")).links) == 2
+    fabric = etherweave.fabric({"name": "f", "topology": {"single_switch": {"hosts": 2}}})
+    assert "f-ns3-topology.txt" in etherweave.formats.write(fabric, "ns3")
+    with pytest.raises(ValueError, match="nonsense: no such format; expected one of slurm_block"):
+        etherweave.formats.write(fabric, "nonsense")

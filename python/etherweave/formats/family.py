@@ -89,13 +89,16 @@ def reader(name: str) -> Reader:
     return cast(Reader, import_module(f"etherweave.formats.readers.{name}"))
 
 
-def read(paths: Sequence[Path], form: str | None = None, servers: int = 2) -> Network:
+def read(
+    paths: str | Path | Sequence[str | Path], form: str | None = None, servers: int = 2
+) -> Network:
     """Read the files of a fabric, all of one format, and those of directories.
 
     ``form`` is one of :data:`READERS`, by default recognised by content and name; ``servers`` is
     the number of servers at a switch where a file describes the inside of one. Raises
     ``InputError``, which says where and what was expected, when a file is not read.
     """
+    paths = [paths] if isinstance(paths, str | Path) else paths
     files, beside = _parted([source(path) for path in listed(paths)])
     name, second = _common(files, form)
     network = reader(name).read([file for file in files if file not in second], servers)
@@ -114,7 +117,7 @@ def read(paths: Sequence[Path], form: str | None = None, servers: int = 2) -> Ne
     return network
 
 
-def listed(paths: Sequence[Path]) -> list[Path]:
+def listed(paths: Sequence[str | Path]) -> list[Path]:
     """Replace directories by the files in them."""
     places = [Path(path) for path in paths]
     files = [file for path in places for file in (_files(path) if path.is_dir() else [path])]
@@ -177,7 +180,9 @@ def write(fabric: "_core.Fabric", form: str, result: "Result | None" = None) -> 
     """Write a fabric in one of :data:`WRITERS`; returns texts by file name.
 
     Flows of a ``result`` on the fabric are written where the format has any. Raises ``InputError``
-    when the format cannot express the fabric.
+    when the format cannot express the fabric, and ``ValueError`` when there is no such format.
     """
+    if form not in WRITERS:
+        raise ValueError(f"{form}: no such format; expected one of {', '.join(WRITERS)}")
     module = cast(Writer, import_module(f"etherweave.formats.writers.{form}"))
     return module.files(fabric, result)

@@ -14,7 +14,7 @@ def leave_out_unused(network: Network) -> None:
     """Leave out nodes without a cable."""
     degrees = network.degrees()
     unused = [name for name in network.nodes if not degrees[name]]
-    _leave_out(network, unused, "node", "has no cable", "have no cable")
+    leave_out(network, unused, "node", "has no cable", "have no cable")
 
 
 def leave_out_ends(network: Network) -> None:
@@ -29,13 +29,14 @@ def leave_out_ends(network: Network) -> None:
         return
     used = set().union(*(part for part, is_part in zip(parts, is_used, strict=True) if is_part))
     switches = [name for name in network.nodes if name not in used | hosts]
-    _leave_out(network, switches, "switch", "joins no two hosts", "join no two hosts each")
+    leave_out(network, switches, "switch", "joins no two hosts", "join no two hosts each")
     degrees = network.degrees()
     cut_off = [name for name in network.nodes if not degrees[name]]
-    _leave_out(network, cut_off, "host", "has no other cable", "have no other cable")
+    leave_out(network, cut_off, "host", "has no other cable", "have no other cable")
 
 
-def _leave_out(network: Network, names: Sequence[str], noun: str, why: str, reasons: str) -> None:
+def leave_out(network: Network, names: Sequence[str], noun: str, why: str, reasons: str) -> None:
+    """Leave out nodes with their cables, with a note that says why."""
     if not names:
         return
     gone = set(names)

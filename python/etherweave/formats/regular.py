@@ -66,7 +66,7 @@ class _Joined:
     hosts: dict[str, int]
     pairs: Counter[tuple[str, str]]  # Cables of two switches, in the order of the fabric.
     neighbours: dict[str, Counter[tuple[int, float]]]
-    """Cables of a switch by the level of the neighbour, and the rate [Gb/s]."""
+    """Cables of a switch by the level of the neighbour, -1 of hosts, and the rate [Gb/s]."""
 
 
 def describe(fabric: _core.Fabric) -> Description:
@@ -107,7 +107,7 @@ def _count(
     """Count a link at both of its ends; hosts are below level 0."""
     levels = [joined.level.get(name, -1) for name in (first, second)]
     for at, (name, other) in enumerate(((first, levels[1]), (second, levels[0]))):
-        if name in joined.level and other >= 0:
+        if name in joined.level:
             joined.neighbours[name][other, rate] += 1
         if name in joined.level and levels[at] != other:
             capacity.setdefault(levels[at], [0.0, 0.0])[other > levels[at]] += rate
@@ -138,7 +138,9 @@ def _odd(joined: _Joined, word: str) -> Iterable[str]:
         kinds = sorted({kind for member in members for kind in joined.neighbours[member]})
         for other, rate in kinds:
             counts = {member: joined.neighbours[member][other, rate] for member in members}
-            what = f"cables of {rate:g} Gb/s to level {other}"
+            if other < 0 and _usual(counts.values()):
+                continue  # Of the usual rate, the number of hosts says it.
+            what = f"cables of {rate:g} Gb/s to {f'level {other}' if other >= 0 else word}"
             yield from _departures(counts, what, level)
         yield from _departures(hosts, word, level)
 

@@ -193,8 +193,8 @@ def _match_hosts(network: Network, pattern: str) -> None:
     """Decide by a pattern of names what the file does not say; raises where it matches none."""
     matching = {name for name in network.nodes if fnmatchcase(name, pattern)}
     if not matching:
-        names = listed_names(list(network.nodes))
-        raise network.mistake("", f"--hosts {pattern} matches no node; expected some of {names}")
+        names = listed_names(_likely_hosts(network))
+        raise network.mistake("", f"--hosts {pattern!r} matches no node; expected some of {names}")
     said = [node for node in network.nodes.values() if node.kind and not node.is_assumed]
     for node in network.nodes.values():
         if node.kind is None or node.is_assumed:
@@ -210,6 +210,15 @@ def _match_hosts(network: Network, pattern: str) -> None:
     if switches:
         note = f"the file has {counted(len(switches), 'switch')} that --hosts matches"
         network.notes.append(f"{note}: {listed_names(switches)}")
+
+
+def _likely_hosts(network: Network) -> list[str]:
+    """List nodes, the hosts of the file first, then those of a single cable."""
+    degrees = network.degrees()
+    nodes = sorted(
+        network.nodes.values(), key=lambda node: (node.kind != "host", degrees[node.name] > 1)
+    )
+    return [node.name for node in nodes]
 
 
 def _alike(network: Network, hosts: Sequence[Node]) -> list[str]:
@@ -268,11 +277,23 @@ def _defaults(network: Network, answers: Answers, assumed: list[str]) -> dict[st
     for field, answer, key, usual in questions:
         missing = sum(not getattr(link, field) for link in network.links)
         if not missing:
+            if answer:
+                _check_answer(network, key, answer, f"--{field}")
+                network.notes.append(f"--{field} is left out: every cable has one")
             continue
         custom[key] = answer or usual
         of = "all" if missing == len(network.links) else f"{missing:,} of {len(network.links):,}"
         assumed.append(f"{field} {custom[key]} of {of} cables (--{field})")
     return custom
+
+
+def _check_answer(network: Network, key: str, answer: str, option: str) -> None:
+    """Refuse an answer that no cable needs where it is none, too."""
+    custom = {"hosts": 2, "links": "h0,s0\nh1,s0\n", key: answer}
+    try:
+        _core.Fabric.parse(toml.document({"name": "a", "topology": {"custom": custom}}), "a", [])
+    except _core.ScenarioError as error:
+        raise network.mistake(option, error.mistakes[0].reason) from None
 
 
 def _node_link(network: Network, listed: Sequence[Link]) -> str:

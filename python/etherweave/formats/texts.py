@@ -171,6 +171,8 @@ def _check_tree_size(file: Source) -> None:
 
 def mapping(file: Source, value: object, where: str) -> dict[str, Any]:
     """Check that a value is a mapping, whose keys become texts."""
+    if value is None:
+        raise file.mistake(where, "no value; expected keys with values")
     if not isinstance(value, dict):
         raise file.mistake(where, f"{str(value)[:40]!r}; expected keys with values")
     return {str(key): member for key, member in value.items()}

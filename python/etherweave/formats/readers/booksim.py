@@ -23,6 +23,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     file = only(files)
     network = Network(str(file.path))
     directed: dict[tuple[str, str], int] = {}
+    homes: dict[str, str] = {}  # Nodes, and the router of each.
     latencies = False
     for where, line in file.lines():
         words = line.split()
@@ -41,6 +42,9 @@ def read(files: Sequence[Source], _servers: int) -> Network:
                 latencies = True
                 at += 1
             network.node(peer, "host" if kind == "node" else "switch", where)
+            if kind == "node" and homes.setdefault(peer, router) != router:
+                reason = f"{peer} is at {homes[peer]} already; expected a node at one router"
+                raise file.mistake(where, reason)
             directed[router, peer] = directed.get((router, peer), 0) + 1
     for (first, second), count in directed.items():
         reverse = directed.get((second, first), 0)

@@ -44,6 +44,9 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         pods = f"pods of {pod}, " if levels == 3 else ""
         reason = f"{nodes} nodes, {pods}{down} a ToR; expected multiples of each other"
         raise file.mistake("Nodes", reason)
+    if "podsize" in counts and nodes % counts["podsize"]:
+        reason = f"{counts['podsize']} of {nodes} nodes; expected equal pods"
+        raise file.mistake("Podsize", reason)
     tors = [f"tor{at}" for at in range(nodes // down)]
     for node in range(nodes):
         host, tor = network.node(f"host{node}", "host"), network.node(tors[node // down], "switch")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from etherweave.formats.network import Kind, Network, subject
-from etherweave.formats.readers.ibnetdiscover import LANE_MBPS
+from etherweave.formats.readers.ibnetdiscover import LANE_MBPS, pass_over_speed
 from etherweave.formats.texts import Source, only
 
 SIGNALLED_GBPS = {"FDR": 14.0625, "EDR": 25.78125, "HDR": 53.125, "NDR": 106.25, "XDR": 212.5}
@@ -76,7 +76,9 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             ports = [f"{lid}:{port}" if devices[lid].kind == "host" else port for lid, port in ends]
             named = {"first_port": ports[0], "second_port": ports[1]}
             joined = [names[lid] for lid, _ in ends]
-            network.join(joined[0], joined[1], named, rate=_rate(match[4]), where=where)
+            network.join(
+                joined[0], joined[1], named, rate=_rate(network, match[4], where), where=where
+            )
     if down := sum(not match[5] for _, match in lines):
         network.notes.append(f"{subject(down, 'port')} down")
     return network
@@ -119,7 +121,7 @@ def _names(devices: Mapping[str, _Device]) -> dict[str, str]:
     return names
 
 
-def _rate(state: str) -> str:
+def _rate(network: Network, state: str, where: str) -> str:
     match = _SPEED.search(state)
     if not match:
         return ""
@@ -128,4 +130,7 @@ def _rate(state: str) -> str:
     near = [(abs(lane / value - 1), known[name]) for name, value in known.items()]
     near += [(abs(lane / value - 1), known[name]) for name, value in SIGNALLED_GBPS.items()]
     difference, gigabits = min(near)
-    return f"{int(match[1]) * gigabits:g}Gb/s" if difference <= NEAR else ""
+    if difference > NEAR:
+        pass_over_speed(network, match[0], where)
+        return ""
+    return f"{int(match[1]) * gigabits:g}Gb/s"

@@ -64,6 +64,13 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     return network
 
 
+def pass_over_speed(network: Network, speed: str, where: str) -> None:
+    """Note the first place of a speed that is not known."""
+    begin = f"the speed {speed[:20]} is not known and left out"
+    if not any(note.startswith(begin) for note in network.notes):
+        network.notes.append(f"{begin} ({where}); known lanes: {', '.join(LANE_MBPS)}")
+
+
 def _port(device: _Device, own: str, port: str) -> str:
     """Name a port: of a host with its HCA, of which it may have several."""
     return port if device.is_switch else f"{own}:{port}"
@@ -86,7 +93,8 @@ def _devices(file: Source, network: Network) -> dict[str, _Device]:
         elif port := _PORT.match(line):
             if device is None:
                 raise network.mistake(where, "a port before the first Switch or Ca")
-            device.ports.append((where, port[1], port[2], port[3], _rate(port[4] or "")))
+            rate = _rate(network, port[4] or "", where)
+            device.ports.append((where, port[1], port[2], port[3], rate))
     for member in devices.values():
         member.ports = [port for port in member.ports if port[2] not in dropped]
     if dropped:
@@ -114,8 +122,11 @@ def _name(kind: str, own: str, description: str) -> str:
     return words[0] if len(words) == 2 or (len(words) == 1 and words[0]) else own
 
 
-def _rate(comment: str) -> str:
+def _rate(network: Network, comment: str, where: str) -> str:
     match = _RATE.search(comment)
-    if not match or match[2] not in LANE_MBPS:
+    if not match:
+        return ""
+    if match[2] not in LANE_MBPS:
+        pass_over_speed(network, match[0].strip(), where)
         return ""
     return f"{int(match[1]) * LANE_MBPS[match[2]]}Mb/s"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from etherweave.formats.listing import DELAYS, NS_PER_M
-from etherweave.formats.network import Kind, Network
+from etherweave.formats.network import Kind, Network, listed_names
 from etherweave.formats.texts import Source, items, json_value, mapping, number, only, yaml
 
 UNITS = {"gigabits_per_second": "Gb/s", "gigabytes_per_second": "GB/s"}
@@ -56,13 +56,30 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         where = f"edges[{at}]"
         edge = mapping(file, entry, where)
         ends = [_ends(file, edge.get(end), where, counts, components) for end in ("ep1", "ep2")]
-        of = kinds.get(str(edge.get("link")), {})
+        of = _kind_of_link(file, edge, kinds, where)
         for first, second in _pairs(file, str(edge.get("scheme", "one2one")), ends, where):
             ports = {"first_port": first[1], "second_port": second[1]}
             network.join(first[0], second[0], of | ports, where=where)
     if any(cable["length"] for cable in kinds.values()):
         network.assumed.append(DELAYS)
     return network
+
+
+def _kind_of_link(
+    file: Source, edge: dict[str, Any], kinds: dict[str, dict[str, str]], where: str
+) -> dict[str, str]:
+    """Look up the link of an edge; one that is not listed or has another unit is a mistake."""
+    name = str(edge.get("link", ""))
+    if not name:
+        return {}
+    if name not in kinds:
+        known = listed_names(list(kinds)) or "a name in links"
+        raise file.mistake(where, f"the link {name[:40]} is not listed; expected {known}")
+    of = dict(kinds[name])
+    if unit := of.pop("unknown", ""):
+        reason = f"bandwidth in {unit[:40]}; expected {' or '.join(UNITS)}"
+        raise file.mistake(f"links.{name}", reason)
+    return of
 
 
 def _by_name(file: Source, document: dict[str, Any], key: str) -> dict[str, dict[str, Any]]:
@@ -102,7 +119,9 @@ def _cable(file: Source, link: dict[str, Any]) -> dict[str, str]:
     length = ""
     if scale and isinstance(latency[scale], int | float):
         length = f"{max(round(latency[scale] * LATENCIES[scale] / NS_PER_M * 1000), 1)}mm"
-    return {"rate": f"{bandwidth[unit]} {UNITS[unit]}" if unit else "", "length": length}
+    of = {"rate": f"{bandwidth[unit]} {UNITS[unit]}" if unit else "", "length": length}
+    other = next((key for key in bandwidth if key != "choice"), "")
+    return of | ({"unknown": other} if other and not unit else {})
 
 
 def _ends(
@@ -123,8 +142,15 @@ def _ends(
         known = ", ".join(components[name])
         raise file.mistake(where, f"{component} is no component of {name}; expected {known}")
     ports = range(components[name][component])[first:last]
-    if not len(indices) or not len(ports) or len(indices) * len(ports) > ENDS_MAX:
-        raise file.mistake(where, f"{len(indices) * len(ports)} ends; expected 1 to {ENDS_MAX:,}")
+    for text, owner, all_of, part in (
+        (point.get("instance"), name, counts[name], indices),
+        (point.get("component"), f"{name} {component}", components[name][component], ports),
+    ):
+        if not part:
+            span = f"0 to {all_of - 1:,}" if all_of > 1 else "0 alone"
+            raise file.mistake(where, f"{text} is beyond {owner}; expected {span}")
+    if len(indices) * len(ports) > ENDS_MAX:
+        raise file.mistake(where, f"{len(indices) * len(ports):,} ends; expected {ENDS_MAX:,}")
     names = [_instance(name, index, counts) for index in indices]
     return [(name, f"{component}[{port}]") for name in names for port in ports]
 

@@ -69,6 +69,10 @@ def _topology(file: Source, topology: dict[str, Any], tree: Tree) -> bool:
         member = mapping(file, entry, where)
         children = _list(file, member, where, "children")
         nodes = _list(file, member, where)
+        if not nodes and not children:
+            others = ", ".join(key for key in member if key != "switch") or "no other key"
+            reason = f"neither nodes nor children of {member.get('switch')}; there is {others}"
+            raise file.mistake(where, reason)
         tree.add(_text(file, member, "switch", where), nodes, children, "", where)
     return False
 

@@ -52,6 +52,7 @@ def zoo_network(
             too_long += between > LENGTH_MAX_M
             length = f"{max(round(min(between, LENGTH_MAX_M)), 1)}m"
         network.pass_over_latency(of)
+        _note_unit(network, of)
         attributes = {"rate": _rate(of), "length": length}
         attributes |= {"first_port": of.get("sourceport", "")}
         attributes |= {"second_port": of.get("targetport", ""), "medium": of.get("medium", "")}
@@ -66,6 +67,13 @@ def zoo_network(
     if outside:
         network.notes.append(f"{subject(outside, 'node')} outside the network (Internal is 0)")
     return network
+
+
+def _note_unit(network: Network, of: dict[str, str]) -> None:
+    unit = of.get("LinkSpeedUnits", "")
+    if of.get("LinkSpeed") and not of.get("LinkSpeedRaw") and unit not in _UNITS:
+        note = f"LinkSpeed in {unit[:20]!r} is left out; known units: {', '.join(_UNITS)}"
+        network.notes += [note] if note not in network.notes else []
 
 
 def _rate(of: dict[str, str]) -> str:
