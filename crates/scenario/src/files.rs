@@ -188,29 +188,40 @@ const BYTES_MAX: u64 = 1 << 30;
 /// Every name that stands for nothing, and every file that cannot be read.
 pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     let mut errors = InputErrors::default();
+    let jobs = document.values.get("job").and_then(Value::as_array).map_or(0, Vec::len);
+    for number in 0..jobs {
+        insert_lists(document, &number.to_string(), &mut errors);
+    }
+    // Whether a job calls NCCL is known of a workload without names of lists.
     nccl::insert(&mut document.values);
     errors.check(insert_profiles(&mut document.values));
     errors.check(insert_custom(document));
     for (file, text) in DESIGN {
         errors.check(insert_text(document, &["design"], file, |_| Ok(text)));
     }
-    let jobs = document.values.get("job").and_then(Value::as_array).map_or(0, Vec::len);
     for number in 0..jobs {
         let number = number.to_string();
         let workload = |name: &'static str| ["job", &number, "workload", name];
         errors.check(trace::insert(document, &workload("goal"), trace::GOAL));
         errors.check(trace::insert(document, &workload("flows"), trace::FLOWS));
-        let sizes = [&workload("flows")[..], &["sizes", "points"]].concat();
-        let loads = [&workload("moe")[..], &["gate", "loads"]].concat();
-        let requests = [&workload("inference")[..], &["requests", "listed"]].concat();
-        let matrix = [&workload("flows")[..], &["pairs", "matrix"]].concat();
-        for lists in [sizes, matrix, loads, requests] {
-            errors.check(insert_text(document, &lists, "file", |_| Ok("text")));
-        }
         errors.check(chakra::insert(document, &workload("chakra")));
         errors.check(insert_hpl(document, &workload("hpl")));
     }
     errors.into_result().map_err(|errors| document.locate(errors))
+}
+
+/// Replaces the names of lists that a job's workload may have.
+fn insert_lists(document: &mut Document, number: &str, errors: &mut InputErrors) {
+    let workload = |name: &'static str, keys: [&'static str; 2]| ["job", number, "workload", name, keys[0], keys[1]];
+    let lists = [
+        workload("flows", ["sizes", "points"]),
+        workload("flows", ["pairs", "matrix"]),
+        workload("moe", ["gate", "loads"]),
+        workload("inference", ["requests", "listed"]),
+    ];
+    for list in lists {
+        errors.check(insert_text(document, &list, "file", |_| Ok("text")));
+    }
 }
 
 /// Replaces the key `profile` of every table that profiles can fill.
