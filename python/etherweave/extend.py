@@ -281,9 +281,7 @@ def load_extensions(names: Iterable[str], folder: Path = Path()) -> dict[str, An
             if isinstance(made, type) and issubclass(made, base)
         ]
         if not kinds or kinds[0] in classes:
-            expected = "a subclass of one of " + ", ".join(
-                kind.__name__ for kind in _KINDS.values()
-            )
+            expected = "a subclass of one of " + ", ".join(own.__name__ for own in _KINDS.values())
             raise ValueError(f"extend: {name}; expected {expected}, each once")
         classes[kinds[0]] = made
     return classes

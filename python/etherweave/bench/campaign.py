@@ -186,9 +186,7 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
             raise plans.BenchmarkPlanError(f"{entry.title} is not planned: {entry.why_not}")
     if program.endswith(".x"):
         return ADAPTERS["npb"], program
-    every = [
-        name for tool in ADAPTERS.values() for name in (tool.name, *tool.programs, *tool.rarer)
-    ]
+    every = [key for tool in ADAPTERS.values() for key in (tool.name, *tool.programs, *tool.rarer)]
     advice = f"{nearest(program, list(dict.fromkeys(every)))}; `etherweave bench list` has all"
     raise plans.BenchmarkPlanError(f"unknown program {program}; {advice}")
 

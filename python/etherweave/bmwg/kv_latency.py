@@ -37,7 +37,5 @@ def transfer_times_us(case: Case, result: Result) -> list[float]:
     """Read times from the post of a transfer to its completion at the receiver [us]."""
     sent = rows(result, "transfers", "job", "bytes", "start_ns", "end_ns")
     size = case.labels[AXES[0]]
-    times = [
-        (end - start) / 1e3 for job, count, start, end in sent if (job, count) == ("ping", size)
-    ]
+    times = [(end - start) / 1e3 for job, n, start, end in sent if (job, n) == ("ping", size)]
     return times[2 * WARM_UP :]

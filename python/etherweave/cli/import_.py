@@ -154,9 +154,7 @@ def _page(name: str, imported: ImportedScenario, description: Description) -> li
     if description.resembles:
         lines.append(f"  Resembles {description.resembles}")
     pairs = Counter(description.missing)
-    missing = [
-        f"{counted(at, 'cable')} {first} - {second}" for (first, second), at in pairs.items()
-    ]
+    missing = [f"{counted(n, 'cable')} {first} - {second}" for (first, second), n in pairs.items()]
     for title, sentences in (
         ("Missing", missing),
         ("Odd", description.odd),

@@ -58,9 +58,7 @@ FIELDS = {
 """The fields that a rule may name."""
 
 _BY_NUMBER = {field.number: field for field in FIELDS.values()}
-_HEADERS = {
-    name: (_CLASS << 16 | at << 9 | octets).to_bytes(4) for name, at, octets in FIELDS.values()
-}
+_HEADERS = {name: (_CLASS << 16 | at << 9 | size).to_bytes(4) for name, at, size in FIELDS.values()}
 _MASKED_HEADERS = {
     name: (_CLASS << 16 | number << 9 | 1 << 8 | 2 * octets).to_bytes(4)
     for name, number, octets in FIELDS.values()

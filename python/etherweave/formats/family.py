@@ -104,9 +104,7 @@ def read(
     network = reader(name).read([file for file in files if file not in second], servers)
     beside |= dict.fromkeys(second, "it has the same blocks")
     network.notes += [f"{file.path.name} is left out: {what}" for file, what in beside.items()]
-    inner = [
-        below.name for path in map(Path, paths) if path.is_dir() for below in _directories(path)
-    ]
+    inner = [part.name for path in map(Path, paths) if path.is_dir() for part in _directories(path)]
     if inner:
         what = subject(len(inner), "folder", "inside")
         network.notes.append(f"{what} left out: {listed_names(inner)}")

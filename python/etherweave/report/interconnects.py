@@ -225,8 +225,6 @@ def product_titles() -> tuple[str, ...]:
 
 
 def _sources(profile: Interconnect) -> Callable[[Sequence[Interconnect]], Section]:
-    rows = [
-        (each["key"], str(each["value"]), each["basis"], each["source"]) for each in profile.sources
-    ]
+    rows = [(row["key"], str(row["value"]), row["basis"], row["source"]) for row in profile.sources]
     table = Table(("key", "value", "basis", "source"), rows, is_folded=True)
     return lambda _: Section(profile.name, profile.name, tables=[table])

@@ -47,9 +47,7 @@ def _fit(study: Study, constant: FittedConstant, fitted: dict[str, object]) -> t
             low = middle
         else:
             high = middle
-    return min(
-        ((end, ends[end]) for end in (low, high)), key=lambda end: abs(end[1] - constant.target)
-    )
+    return min(((at, ends[at]) for at in (low, high)), key=lambda at: abs(at[1] - constant.target))
 
 
 def _written(constant: FittedConstant, value: int) -> object:

@@ -67,9 +67,7 @@ class StudyCheck:
 def check_of(row: Mapping[str, str], value: float) -> StudyCheck:
     """Put a computed figure beside its row of ``expected.csv``."""
     figure = row["reference" if row["basis"] else "published"]
-    expected, low, high = (
-        float(text) if text else None for text in (figure, row["low"], row["high"])
-    )
+    expected, low, high = (float(own) if own else None for own in (figure, row["low"], row["high"]))
     texts, more = (row["id"], row["source"]), (row["tried"], row["basis"])
     return StudyCheck(*texts, expected, (low, high), row["unit"], value, *more)
 

@@ -49,9 +49,8 @@ class SweepResult:
     carried_out: int  # Runs that were carried out now; the others had a record.
     runs_by_fidelity: Mapping[str, int]
     """How many runs were simulated by ``packet``, ``flow``, or jobs of both, ``hybrid``."""
-    model: (
-        cost.CostModel | None
-    )  # What the cost model would have predicted; None for few measured runs.
+    model: cost.CostModel | None
+    """What the cost model would have predicted; None for few measured runs."""
 
     def to_polars(self) -> "polars.DataFrame":
         """Read the dataset: a row for each point, its axes and its figures as columns."""

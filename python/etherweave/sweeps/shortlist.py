@@ -118,9 +118,7 @@ def _means(what: Sweep, flow: Sweep, figures: Mapping[str, float]) -> dict[str, 
     for point, run in zip(what.points(), flow.runs(), strict=True):
         seeds[_place(point)].append(figures.get(run.id))
     known = {place: [value for value in of if value is not None] for place, of in seeds.items()}
-    return {
-        at: statistics.mean(values) for at, values in known.items() if len(values) == len(seeds[at])
-    }
+    return {at: statistics.mean(own) for at, own in known.items() if len(own) == len(seeds[at])}
 
 
 def _place(point: Mapping[str, object]) -> str:

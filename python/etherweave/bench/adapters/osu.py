@@ -351,9 +351,7 @@ def _rarer() -> Iterator[str]:
     """Give the programs whose titles are known, but for the usual ones."""
     pairs = [name for name, _ in (*_PAIRS.values(), *_ONE_SIDED.values())]
     shmem = [f"oshm_{name}" for name, _ in _SHMEM.values()]
-    kinds = [
-        form.format(name) for form in ("{}", *_KINDS.values()) for name in _COLLECTIVES.values()
-    ]
+    kinds = [form.format(key) for form in ("{}", *_KINDS.values()) for key in _COLLECTIVES.values()]
     others = ("oshm_put_overlap", "bw_fan_in", "bw_fan_out", "init", "hello")
     for name in dict.fromkeys([*pairs, *kinds, *shmem, *others]):
         # MPI has neighbours in these only.

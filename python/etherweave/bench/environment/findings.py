@@ -90,9 +90,7 @@ def cpus(text: str) -> frozenset[int]:
 def interfaces(evidence: Evidence, snapshot: Snapshot) -> dict[str, NetworkInterface]:
     """Give the interface of the run, or all if it is not known."""
     chosen = evidence.run.interface
-    return {
-        name: port for name, port in snapshot.interfaces.items() if not chosen or name == chosen
-    }
+    return {key: port for key, port in snapshot.interfaces.items() if not chosen or key == chosen}
 
 
 def neighbours(evidence: Evidence) -> Iterator[tuple[str, NetworkInterface, str, NetworkInterface]]:

@@ -170,7 +170,5 @@ class Sampler:
 
     def _port(self, device: str, port: str) -> CounterRow:
         home = f"{_DEVICES}/{device}/ports/{port}"
-        counted = [
-            self._files.numbers("", f"{home}/{kind}") for kind in ("counters", "hw_counters")
-        ]
+        counted = [self._files.numbers("", f"{home}/{key}") for key in ("counters", "hw_counters")]
         return counters.rdma(device, port, counted[0] | counted[1])

@@ -55,9 +55,7 @@ def _table(family: Family, recording: Recording) -> pyarrow.Table:
     for at, column in enumerate(family.columns):
         values = [values[at] for _, (_, values) in rows]
         columns[column.name] = pyarrow.array(values, _kind(column))
-    fields = [
-        pyarrow.field(name, array.type, metadata=_unit(name)) for name, array in columns.items()
-    ]
+    fields = [pyarrow.field(key, array.type, metadata=_unit(key)) for key, array in columns.items()]
     metadata = {
         "run": recording.run,
         "period_s": repr(recording.period_s),

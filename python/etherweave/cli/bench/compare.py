@@ -59,9 +59,7 @@ def compare(
         print(json.dumps([difference.facts() for difference in rows], indent=2))
     else:
         print_differences(rows)
-    if strict and any(
-        difference.verdict is comparisons.DifferenceVerdict.WORSE for difference in rows
-    ):
+    if strict and any(row.verdict is comparisons.DifferenceVerdict.WORSE for row in rows):
         raise typer.Exit(FAILED)
 
 

@@ -48,9 +48,7 @@ def _row(point_summary: PointSummary) -> tuple[str, ...]:
 def _published(summary: PointSummary) -> tuple[str, str]:
     if summary.band is None:
         return "", ""
-    low, high = (
-        amount(value, summary.point.unit) for value in (summary.band.low, summary.band.high)
-    )
+    low, high = (amount(end, summary.point.unit) for end in (summary.band.low, summary.band.high))
     return low if low == high else f"{low} … {high}", f"{summary.band.ratio:.3g}"
 
 

@@ -181,9 +181,7 @@ def _given_priority(switch: SwitchPlan, rule: FlowRule) -> int:
     steps = (step for step in rule.instructions if isinstance(step, WriteMetadata))
     at = next((step.value & CLASS_MASK for step in steps), 0)
     changes = (change for change in switch.rules if change.table == CLASS_TABLE)
-    after = (
-        _written_value(change, "vlan_pcp") for change in changes if change.matched("metadata") == at
-    )
+    after = (_written_value(step, "vlan_pcp") for step in changes if step.matched("metadata") == at)
     priority = next(after, None)
     if priority is None:
         raise MatchError(f"no rule changes to priority {at >> CLASS_BIT} of its table")

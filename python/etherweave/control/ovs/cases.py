@@ -226,9 +226,7 @@ def pairs(context: CaseContext, count: int | None) -> list[tuple[int, int]]:
     switch = every if count is None or count >= len(every) else context.chance.sample(every, count)
     # Of the numbers for a source, those from its own on mean the next host.
     split = (divmod(number, others) for number in switch)
-    return [
-        (row, (other + (other >= row // planes)) * planes + row % planes) for row, other in split
-    ]
+    return [(row, (peer + (peer >= row // planes)) * planes + row % planes) for row, peer in split]
 
 
 def unicasts(

@@ -231,9 +231,7 @@ def _vendor_shares(lossless: frozenset[int], cnp: int | None, system: str) -> Sh
     """Divide ports as NVIDIA's RoCE mode: lossless classes, all others, notifications first."""
     kept = lossless | {cnp, 7 if system == "eos" else cnp}
     classes = list(PRIORITIES)
-    rest = min(
-        (level for level in PRIORITIES if level not in lossless and level != cnp), default=None
-    )
+    rest = min((key for key in PRIORITIES if key not in lossless and key != cnp), default=None)
     weights = [0] * len(PRIORITIES)
     if rest is not None:
         classes = [priority if priority in kept else rest for priority in PRIORITIES]
@@ -241,9 +239,7 @@ def _vendor_shares(lossless: frozenset[int], cnp: int | None, system: str) -> Sh
     shared = LOSSLESS_SHARE if rest is not None else 100
     for place, level in enumerate(sorted(lossless)):
         weights[level] = shared // len(lossless) + (place < shared % len(lossless))
-    served = ", ".join(
-        f"{weights[level]} % for class {level}" for level in PRIORITIES if weights[level]
-    )
+    served = ", ".join(f"{weights[key]} % for class {key}" for key in PRIORITIES if weights[key])
     strict = "" if cnp is None else f", class {cnp} of congestion notifications strictly first"
     return Shares(classes, weights, (f"ets: not in the scenario: {served}{strict}, {VENDOR}",))
 

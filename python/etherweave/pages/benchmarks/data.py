@@ -124,9 +124,7 @@ def _points(table: pl.DataFrame) -> pl.DataFrame:
 
 def _mtus(source: Path, networks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Find the largest MTU that an interface of each fabric was seen with."""
-    seen = [
-        port for path in sorted(source.glob("environment/*.json")) for port in _interfaces(path)
-    ]
+    seen = [nic for path in sorted(source.glob("environment/*.json")) for nic in _interfaces(path)]
     mtus: dict[str, int] = {}
     for network in networks:
         own = [facts.get("mtu") for name, facts in seen if name == network.get("interface")]

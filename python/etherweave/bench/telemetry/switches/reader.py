@@ -22,9 +22,7 @@ class PortCounters:
 
     def priority_rows(self, name: str) -> list[CounterRow]:
         """Return the rows of its priorities."""
-        return [
-            _row(PRIORITY, (name, str(at)), self.priorities[at]) for at in sorted(self.priorities)
-        ]
+        return [_row(PRIORITY, (name, str(n)), self.priorities[n]) for n in sorted(self.priorities)]
 
 
 @dataclass(frozen=True)
