@@ -48,7 +48,8 @@ pub(super) fn read(text: &str, priority: Option<u8>, hosts: HostLimit) -> Result
     let expected = "a head as `source,destination,bytes,start_us`, a number of flows, or `Nodes N`";
     let &(number, head) = lines.peek().ok_or_else(|| InputError::new("", "an empty list", expected))?;
     let room = text.bytes().filter(|&byte| byte == b'\n').count().min(FLOWS_MAX as usize);
-    let mut list = FlowList { priority, hosts, count: 0, flows: Vec::with_capacity(room), named: Vec::new() };
+    let mut list =
+        FlowList { priority, hosts, count: 0, others: 0, flows: Vec::with_capacity(room), named: Vec::new() };
     if head.parse::<u64>().is_ok() {
         hpcc(&mut lines, &mut list)?;
     } else if head.to_ascii_lowercase().starts_with("nodes") {
@@ -57,7 +58,7 @@ pub(super) fn read(text: &str, priority: Option<u8>, hosts: HostLimit) -> Result
         csv(&mut lines, &mut list)?;
     }
     let count = list.flows.len() as u64;
-    InputError::unless(count > 0, "", "no flow", "at least one flow").map_err(|error| error.at_line(number))?;
+    InputError::unless(count > 0, "", list.none(), list.expected()).map_err(|error| error.at_line(number))?;
     let expected = format!("at most {}", separated(FLOWS_MAX));
     InputError::unless(count <= FLOWS_MAX, "", format!("{} flows", separated(count)), expected)?;
     list.joined()
@@ -69,6 +70,8 @@ struct FlowList<'t> {
     hosts: HostLimit,
     /// Flows of all priorities.
     count: u64,
+    /// Priorities of flows that are not asked for, a bit each.
+    others: u8,
     flows: Vec<StreamSpec>,
     /// Flows that have a name or name another, with their places.
     named: Vec<(usize, ListedFlow<'t>)>,
@@ -91,8 +94,26 @@ impl<'t> FlowList<'t> {
             if flow.after.is_some() || flow.ends.iter().any(Option::is_some) {
                 self.named.push((self.flows.len() - 1, flow));
             }
+        } else if let Some(priority) = flow.priority {
+            self.others |= 1 << priority;
         }
         Ok(())
+    }
+
+    /// Name of what is missing where no flow is taken.
+    fn none(&self) -> String {
+        self.priority.map_or("no flow".to_owned(), |priority| format!("no flow of priority {priority}"))
+    }
+
+    /// Priorities that the flows have, where no flow is taken.
+    fn expected(&self) -> String {
+        let priorities =
+            (0..8).filter(|priority| self.others >> priority & 1 == 1).map(|number: u8| number.to_string());
+        match &priorities.collect::<Vec<_>>()[..] {
+            [] => "at least one flow".to_owned(),
+            [only] => format!("priority {only}, which all flows have"),
+            several => format!("one of {}", several.join(", ")),
+        }
     }
 
     /// The flows, with names of flows that others wait for replaced by their places.
@@ -429,6 +450,11 @@ mod tests {
         assert_eq!(count("2\n0 1 3 100 9 2.0\n0 1 2 100 9 2.0\n"), Ok(1));
         let missing = count("Nodes 2\n0->1 size 9 prio 2\n1->0 size 9\n").unwrap_err();
         assert!(missing.starts_with("line 3: a flow without a priority; expected one"), "{missing}");
+        let none = |text: &str| count(text).unwrap_err();
+        let head = "line 1: no flow of priority 2; expected";
+        assert_eq!(none("src,dst,bytes,priority\n0,1,9,0\n1,2,9,3\n"), format!("{head} one of 0, 3"));
+        assert_eq!(none("src,dst,bytes,priority\n0,1,9,3\n"), format!("{head} priority 3, which all flows have"));
+        assert_eq!(none("src,dst,bytes,priority\n"), format!("{head} at least one flow"));
     }
 
     #[test]
