@@ -41,8 +41,7 @@ impl Matrix {
         } else if self.rows.is_empty() {
             return Ok(PatternPlan { starts: Box::new([]), destinations: Box::new([]) });
         } else {
-            let expected = format!("{hosts}, a row for each host");
-            InputError::unless(self.rows.len() == rows.len(), "rows", format!("{} rows", self.rows.len()), expected)?;
+            check_rows(self.rows.len(), rows.len()).map_err(|error| error.within("rows"))?;
             for (source, row) in self.rows.iter().enumerate() {
                 add_row(&mut rows, source, row).map_err(|error| error.within("rows"))?;
             }
@@ -50,6 +49,11 @@ impl Matrix {
         let key = if self.text.is_empty() { "rows" } else { "text" };
         plan_of(&rows).map_err(|error| error.within(key))
     }
+}
+
+fn check_rows(count: usize, hosts: usize) -> Result<(), InputError> {
+    let rows = format!("{count} row{}", if count == 1 { "" } else { "s" });
+    InputError::unless(count == hosts, "", rows, format!("{hosts}, a row for each host"))
 }
 
 /// Adds a row of numbers by destination.
@@ -76,14 +80,16 @@ fn read(text: &str, rows: &mut [Vec<(u32, f64)>]) -> Result<(), InputError> {
     let mut lines = lines.filter(|(_, fields)| !fields.is_empty() && !fields[0].starts_with('#')).peekable();
     let is_of_rows = lines.peek().is_some_and(|(_, fields)| fields[0].parse::<f64>().is_ok());
     let Some((number, columns)) = lines.next_if(|_| !is_of_rows) else {
+        let mut count = 0;
         for (source, (number, fields)) in lines.enumerate() {
+            count = source + 1;
             let expected = format!("{} rows, one for each host", rows.len());
             InputError::unless(source < rows.len(), "", "a row more", expected)
                 .map_err(|error| error.at_line(number))?;
             let row: Result<Vec<f64>, InputError> = fields.iter().map(|field| amount(field)).collect();
             row.and_then(|row| add_row(rows, source, &row)).map_err(|error| error.at_line(number))?;
         }
-        return Ok(());
+        return check_rows(count, rows.len());
     };
     let place = |known: [&str; 2]| columns.iter().position(|name| known.contains(&name.to_ascii_lowercase().as_str()));
     let places = (place(["source", "src"]), place(["destination", "dst"]), columns.len());

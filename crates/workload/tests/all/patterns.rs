@@ -410,6 +410,7 @@ fn parameters_that_do_not_fit_the_fabric_are_refused() {
     let lines = [
         ("0 1 1", "line 1: row 0 of 3 numbers; expected 2, a number for each host"),
         ("0 1\n1 0\n1 0", "line 3: a row more; expected 2 rows, one for each host"),
+        ("0 1", "1 row; expected 2, a row for each host"),
         ("0 0\n0 0", "zeros alone; expected a source that sends"),
         ("0 1\n1 1", "line 2: 1 from 1 to 1; expected 0: no host sends to itself"),
         ("0 -1\n1 0", "line 1: -1 from 0 to 1; expected a number of 0 or more"),
@@ -420,7 +421,7 @@ fn parameters_that_do_not_fit_the_fabric_are_refused() {
     ];
     lines.iter().for_each(|(text, expected)| check(matrix(text), &[2], &format!("text: {expected}")));
     let rows = Matrix { rows: vec![vec![0.0, 1.0]], ..Matrix::default() };
-    check(Pattern::Matrix(rows.clone()), &[2], "rows: 1 rows; expected 2, a row for each host");
+    check(Pattern::Matrix(rows.clone()), &[2], "rows: 1 row; expected 2, a row for each host");
     let both = Matrix { text: "0 1".to_owned(), ..rows };
     check(Pattern::Matrix(both), &[2], "text: beside rows; expected only one of them");
     let switching = |from, to, at| Pattern::Switching(Switching { from: Box::new(from), to: Box::new(to), at });
