@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -174,3 +175,19 @@ def test_hosts_with_several_ports_have_completion_times_alone(tmp_path: Path) ->
     shares = mixed.data["completion_shares"]
     known = shares.filter(pl.col("slowdown").is_not_null())["result"].unique().to_list()
     assert known == ["single"]
+
+
+def test_columns_beside_results_and_other_values_among_them_are_refused(
+    results: dict[str, Result],
+) -> None:
+    (result, _) = results.values()
+    table: Any = {"a": result, "b": 3}
+    several: Any = [result, 3]
+    with pytest.raises(ValueError, match="x and y: stated beside results; expected a table beside"):
+        etherweave.plot(result, "bytes", "slowdown")
+    with pytest.raises(ValueError, match="b: '3'; expected a result, as all others are"):
+        etherweave.plot(table)
+    with pytest.raises(ValueError, match="1: '3'; expected a result, as all others are"):
+        etherweave.plot(several)
+    with pytest.raises(ValueError, match="an empty collection; expected results, or a table with"):
+        etherweave.plot([])

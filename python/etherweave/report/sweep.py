@@ -159,7 +159,9 @@ def plot(
         When there is no such column, or nothing to draw.
     """
     if (results := labelled(table)) is not None:
+        _check_alone(x=x, y=y, by=by, panels=panels)
         return FlowPlots(results)
+    _check_results(table)
     if x is None or y is None:
         raise ValueError("x and y: not stated; expected names of columns")
     table = pl.DataFrame(table)
@@ -172,6 +174,25 @@ def plot(
         raise ValueError(f"y={y}: no numbers beside x={x}; expected a column of figures")
     with house():
         return _figure(rows, x, y, by, panels)
+
+
+def _check_alone(**columns: object) -> None:
+    """Refuse columns beside results, of which none is drawn."""
+    if stated := [name for name, value in columns.items() if value]:
+        expected = "a table beside columns, as result.to_polars('flow_times') is"
+        raise ValueError(f"{' and '.join(stated)}: stated beside results; expected {expected}")
+
+
+def _check_results(source: object) -> None:
+    """Refuse what holds a result and something else, and what holds nothing."""
+    named = source.items() if isinstance(source, Mapping) else ()
+    listed = enumerate(source) if isinstance(source, list) else ()
+    values = dict([*named, *listed])
+    if isinstance(source, Mapping | list) and not values:
+        raise ValueError("an empty collection; expected results, or a table with x and y")
+    if any(labelled(value) is not None for value in values.values()):
+        where, what = next(pair for pair in values.items() if labelled(pair[1]) is None)
+        raise ValueError(f"{where}: {str(what)[:40]!r}; expected a result, as all others are")
 
 
 def labelled(source: object, label: str = "") -> Labelled | None:
