@@ -433,6 +433,8 @@ def _listed(
     except Exception as error:
         error.add_note(f"raised by {own.__name__}, which lists flows before the run")
         raise
+    if len(lines) == 1:
+        raise ValueError(f"{own.__name__}.batches returned no flow; expected at least one")
     kept = {key: drawn[key] for key in ("ranks", "ideal")}
     return {f"job.{number}.workload.flows": {**kept, "text": "\n".join(lines) + "\n"}}
 

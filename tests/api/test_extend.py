@@ -288,6 +288,7 @@ class Given(extend.FlowArrivals):
     ("answer", "expected"),
     [
         (None, " returned None; expected batches of flows"),
+        ([[], []], " returned no flow; expected at least one"),
         ("flows", " returned 'flows'; expected batches of flows"),
         ([None], ": batch None; expected flows"),
         ([[], [(0, 0, 1)]], ": flow 1: (0, 0, 1); expected start, source, destination and bytes"),
