@@ -75,3 +75,14 @@ def test_every_table_of_a_result_is_a_file_and_a_sheet(tmp_path: Path) -> None:
         assert cells(home / "tables.xlsx", number)[0] == result.columns(name)
     wrong = command_line.invoke("tables", home, "--only", "iteration")
     assert (wrong.exit_code, "expected one of" in wrong.stderr) == (2, True)
+
+
+def test_a_directory_with_the_name_of_a_file_is_refused(tmp_path: Path) -> None:
+    scenario = {"topology": {"single_switch": {"hosts": 2}}, "run": {"end": "1ns"}}
+    job = [{"name": "a", "workload": {"osu_latency": {"iterations": 1}}}]
+    etherweave.run({**scenario, "job": job}).save(tmp_path / "r")
+    done = command_line.invoke("tables", tmp_path / "r", "-o", tmp_path / "r.xlsx", code=2)
+    assert "r.xlsx: expected a directory for CSV; --form xlsx writes a workbook" in done.stderr
+    done = command_line.invoke("tables", tmp_path / "r", "-o", tmp_path / "r.csv", code=2)
+    assert "r.csv: expected a directory, but .csv ends the name of a file" in done.stderr
+    assert not (tmp_path / "r.csv").exists()

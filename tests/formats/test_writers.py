@@ -140,3 +140,16 @@ def test_the_command_line_writes_each_format(tmp_path: Path) -> None:
         *("f-block-topology.yaml", "f-block-topology.conf", "f.infragraph.yaml", "f.clab.yml"),
         *("f-ns3-topology.txt", "f-ns3-nodes.csv", "f.topo"),
     }
+
+
+def test_flows_of_another_fabric_are_refused(tmp_path: Path) -> None:
+    flows = {"ranks": 2, "text": "source,destination,bytes\n0,1,100\n"}
+    job = [{"name": "f", "workload": {"flows": flows}}]
+    etherweave.run({"topology": {"single_switch": {"hosts": 2}}, "job": job}).save(tmp_path / "r")
+    for hosts, code in ((2, 0), (3, 2)):
+        scenario = tmp_path / f"{hosts}.toml"
+        scenario.write_text(f"topology.single_switch.hosts = {hosts}\n")
+        options = ("--export", "ns3", "--load", tmp_path / "r", "-o", tmp_path / "out")
+        done = command_line.invoke("design", scenario, *options, code=code)
+    expected = "a run on another fabric (2 hosts, and this fabric has 3); expected one on this"
+    assert done.stderr == f"--load {tmp_path / 'r'}: {expected}\n"

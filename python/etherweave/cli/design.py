@@ -18,6 +18,7 @@ from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.faults import until_fault
 from etherweave.cli.progress import print_start, step_progress
 from etherweave.formats import WRITERS, write
+from etherweave.formats.listing import check_fabric
 
 if TYPE_CHECKING:
     from etherweave.sweeps import Executor
@@ -230,7 +231,10 @@ def _export(
     result = Result.load(load) if load else None
     for file, form in ((file, form) for file in files for form in forms):
         if form in WRITERS:
-            texts = write(etherweave.fabric(file, changes), form, result)
+            fabric = etherweave.fabric(file, changes)
+            if result:
+                check_fabric(fabric, result, f"--load {load}")
+            texts = write(fabric, form, result)
         else:
             texts = etherweave.export(file, form, changes)
         with new_files(output) as made:

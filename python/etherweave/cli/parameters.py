@@ -111,6 +111,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard out
 ALL_PROCESSORS = usable_processors()  # Default of :data:`Threads`.
 
 
+OF_FILES = (".csv", ".html", ".json", ".md", ".parquet", ".pdf", ".png", ".svg", ".toml")
+OF_FILES += (".dot", ".gml", ".graphml", ".topo", ".txt", ".xlsx", ".xml", ".yaml", ".yml")
+"""Ends of names that no directory is made with."""
+
+
 def directory(output: Path) -> Path:
     """Reject an output that cannot be a directory, before anything is simulated for it."""
     above = next(path for path in (output, *output.absolute().parents) if os.path.lexists(path))
@@ -120,6 +125,8 @@ def directory(output: Path) -> Path:
         reject(f"{output}: expected a directory, but {above} is a file")
     if not os.access(above, os.W_OK):
         reject(f"{output}: no permission to write into {above}")
+    if not output.exists() and output.suffix.lower() in OF_FILES:
+        reject(f"{output}: expected a directory, but {output.suffix} ends the name of a file")
     return output
 
 

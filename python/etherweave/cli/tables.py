@@ -56,5 +56,7 @@ def tables(
             write_workbook(path, written)
             print(path)
         else:
+            if output and output.suffix.lower() == ".xlsx":
+                reject(f"{output}: expected a directory for CSV; --form xlsx writes a workbook")
             for path in write_csv(directory(output or result), written):
                 print(path)

@@ -87,6 +87,19 @@ def flows(result: Result) -> list[Flow]:
     return [Flow(row[0], row[1], row[2], row[3] - first) for row in rows]
 
 
+def check_fabric(fabric: _core.Fabric, result: Result, origin: str) -> None:
+    """Refuse a result of another fabric, by its hosts and cables."""
+    own = _core.Fabric.parse(result.resolved, origin, [])
+    for name, column in (("hosts", "host"), ("switches", "switch"), ("links", "from")):
+        columns = [side.tables[name].values(column) for side in (fabric, own)]
+        if columns[0] != columns[1]:
+            counts = [len(values) for values in columns]
+            what = f"{counts[1]:,} {name}, and this fabric has {counts[0]:,}"
+            if counts[0] == counts[1]:
+                what = f"other {name}"
+            raise InputError(origin, f"a run on another fabric ({what}); expected one on this")
+
+
 def number_text(value: float) -> str:
     """Write a number without an exponent or zeros at its end."""
     return f"{value:.9f}".rstrip("0").rstrip(".")
