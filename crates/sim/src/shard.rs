@@ -60,6 +60,11 @@ impl Shard {
         }
     }
 
+    /// Whether a processor's own cache holds all ports.
+    pub fn has_cached_ports(&self) -> bool {
+        size_of_val(self.wires.ports.as_slice()) <= CACHED
+    }
+
     /// Makes room, and asks for huge pages, under what packets touch at random.
     pub fn prepare_memory(&mut self) {
         let packets = PACKETS_PER_PORT * self.wires.ports.len();
@@ -81,8 +86,8 @@ impl Shard {
     }
 
     fn serve_events(&mut self, end: Time) {
-        let is_cached = size_of_val(self.wires.ports.as_slice()) <= CACHED
-            && size_of_val(self.hosts.nics.endpoints.as_slice()) <= ENDPOINTS_CACHED;
+        let is_cached =
+            self.has_cached_ports() && size_of_val(self.hosts.nics.endpoints.as_slice()) <= ENDPOINTS_CACHED;
         let is_plain = self.wires.has_plain_arrivals() && !self.switches.crossbars.are_used();
         while self.wires.queue.next_time().is_some_and(|next| next < end) {
             if !is_cached {

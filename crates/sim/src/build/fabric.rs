@@ -29,6 +29,9 @@ use crate::shard::Shard;
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets. Credits and crossbars have as many.
 const EVENTS_PER_PORT: u64 = 2;
+/// How often buckets are halved where a cache holds all ports, so that nothing is fetched ahead bucket by bucket: fewer
+/// events are sorted in less time.
+const CACHED_DOUBLINGS: u32 = 1;
 
 /// The shortest time in which one shard can affect another: over links between switches, or from host to host.
 pub(super) fn lookahead(topology: &Topology, constants: &RunConstants) -> Result<Duration, InputError> {
@@ -103,8 +106,9 @@ pub(super) fn shards(topology: &Topology, layout: &Layout, constants: &Arc<RunCo
         }
         shard.hosts.nics.contexts = Contexts::new(context_cache.as_ref(), shard.hosts.nics.hosts.len());
         shard.hosts.nics.initiators = dynamic_connections.as_ref().map(Initiators::new);
-        let events_per_port = EVENTS_PER_PORT << u32::from(shard.wires.credits.are_used());
-        shard.wires.queue = EventQueue::new(shard.wires.ports.len() as u64 * events_per_port);
+        let doublings =
+            u32::from(shard.wires.credits.are_used()) + CACHED_DOUBLINGS * u32::from(shard.has_cached_ports());
+        shard.wires.queue = EventQueue::new((shard.wires.ports.len() as u64 * EVENTS_PER_PORT) << doublings);
     });
     shards
 }
