@@ -81,7 +81,9 @@ pub struct RunConstants {
     pub telemetry_switches: u8,
     /// Whether switches forward before the tail is in.
     pub is_cut_through: bool,
-    /// Whether a cut-through switch may have to wait for a packet's tail: some link is faster than another.
+    /// Whether some link is faster than another.
+    pub rates_differ: bool,
+    /// Whether a cut-through switch with a shared buffer may have to wait for a packet's tail.
     pub may_underrun: bool,
     /// Bytes that a cut-through switch needs.
     pub header_bytes: u32,
@@ -219,6 +221,7 @@ impl RunConstants {
                 .max()
                 .unwrap_or_default(),
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
+            rates_differ: true,
             may_underrun: true,
             header_bytes: params.switch.header.get() as u32,
             outer_header: outer_header(params),

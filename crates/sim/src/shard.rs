@@ -118,7 +118,8 @@ impl Shard {
         }
     }
 
-    /// The two kinds that every packet-hop needs stay in the loop, and credits are as many; the others are calls.
+    /// The two kinds that every packet-hop needs stay in the loop, and those of crossbars and credits, which are as
+    /// many; the others are calls.
     #[inline(always)]
     fn dispatch(&mut self, event: Event, is_plain: bool) {
         if event.key.is(Kind::Arrive) {
@@ -127,6 +128,8 @@ impl Shard {
             self.transmitter_free(event.key.place());
         } else if event.key.is(Kind::CreditsArrive) {
             self.credits_arrive(event.key.place(), event.key.index());
+        } else if event.key.is(Kind::CrossbarFree) {
+            self.switches.crossbar_free(&mut self.wires, event.key.place(), event.key.index());
         } else {
             self.dispatch_other(event);
         }
@@ -152,7 +155,9 @@ impl Shard {
     fn dispatch_other(&mut self, event: Event) {
         let (place, index) = (event.key.place(), event.key.index());
         match event.key.kind() {
-            Kind::Arrive | Kind::TransmitterFree | Kind::CreditsArrive => unreachable!("served in the loop"),
+            Kind::Arrive | Kind::TransmitterFree | Kind::CreditsArrive | Kind::CrossbarFree => {
+                unreachable!("served in the loop")
+            }
             Kind::Deliver => self.deliver_packet(place, event.packet()),
             Kind::PauseArrive => {
                 self.wires.pause_arrive(place, PauseFrame::unpack(event.bits));
@@ -177,7 +182,6 @@ impl Shard {
                 self.advance_flows(index);
             }
             Kind::ArriveDamaged => self.wires.arrive_damaged(place, event.packet()),
-            Kind::CrossbarFree => self.switches.crossbar_free(&mut self.wires, place, index),
             Kind::FluidDue => self.hosts.nics.fluid_due(&mut self.wires),
             Kind::FluidArrive => self.hosts.fluid_arrive(&mut self.wires, EndpointIndex::new(index)),
             Kind::FluidAcknowledged => {

@@ -268,14 +268,15 @@ impl Crossbars {
         self.arbiter.order(|| 0, turns, served)
     }
 
-    /// Notes that an output serves an input port of its switch from `now` until `end`.
-    fn serve(&mut self, egress: PortIndex, place: u16, end: Time, now: Time) {
+    /// Notes that an output serves an input port of its switch from `now` until `end`. Whether it must be woken then.
+    fn serve(&mut self, egress: PortIndex, place: u16, end: Time, now: Time) -> bool {
         let port = &mut self.ports[egress];
         (port.last_served, port.output_free) = (place, end);
-        let row = port.row as usize;
+        let (row, must_wake) = (port.row as usize, port.first != END && !port.output_wakes);
         if let Some(served) = self.served.get_mut(row + usize::from(place)) {
             *served = now;
         }
+        must_wake
     }
 }
 
@@ -443,7 +444,13 @@ impl Switches {
     }
 
     /// Whether a packet whose tail is not in would leave by a faster link than it comes by.
+    #[inline(always)]
     fn would_underrun(&self, wires: &Wires, ingress: PortIndex, egress: PortIndex, handle: Handle) -> bool {
+        wires.constants.rates_differ && self.underruns(wires, ingress, egress, handle)
+    }
+
+    #[inline(never)]
+    fn underruns(&self, wires: &Wires, ingress: PortIndex, egress: PortIndex, handle: Handle) -> bool {
         let input = &self.crossbars.ports[ingress];
         let is_coming = input.newest == handle && input.tail > wires.now;
         is_coming && wires.ports[egress].is_faster_than(&wires.ports[ingress])
@@ -452,16 +459,21 @@ impl Switches {
     /// Grants one of the input queues that wait for a free output, if one may go.
     #[inline(always)]
     fn serve_output(&mut self, wires: &mut Wires, egress: PortIndex) {
-        if self.crossbars.ports[egress].first != END {
-            self.serve_waiting(wires, egress);
+        let output = &self.crossbars.ports[egress];
+        if output.first == END {
+            return;
         }
+        if output.output_free > wires.now {
+            if !output.output_wakes {
+                self.wake_output(wires, egress);
+            }
+            return;
+        }
+        self.serve_waiting(wires, egress);
     }
 
     #[inline(never)]
     fn serve_waiting(&mut self, wires: &mut Wires, egress: PortIndex) {
-        if self.crossbars.ports[egress].output_free > wires.now {
-            return self.wake_output(wires, egress);
-        }
         if !self.crossbars.has_room(&wires.ports[egress], wires.now) {
             return self.kick(wires, egress);
         }
@@ -509,14 +521,14 @@ impl Switches {
         let crossing = port.byte.of(wire).max(until_tail);
         port.input_free = wires.now + crossing;
         port.turn = (input.priority() + 1) % Priority::COUNT as u8;
-        let (is_occupied, number) = (port.occupied != 0, port.number);
-        self.crossbars.serve(egress, number, wires.now + crossing, wires.now);
+        let (must_wake_input, number) = (port.occupied != 0 && !port.input_wakes, port.number);
+        let must_wake_output = self.crossbars.serve(egress, number, wires.now + crossing, wires.now);
         wires.credits.take_for(egress, demand.priority(), demand.units());
         self.report_queue(wires, egress, demand.priority());
-        if is_occupied {
+        if must_wake_input {
             self.wake_input(wires, ingress);
         }
-        if self.crossbars.ports[egress].first != END {
+        if must_wake_output {
             self.wake_output(wires, egress);
         }
         self.enter_output(wires, egress, handle, demand.priority());
@@ -537,9 +549,12 @@ impl Switches {
         if port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled {
             return self.leave_output(wires, egress, handle, false);
         }
+        let is_awaited = port.free_scheduled;
         let class = wires.constants.scheduler.class(priority);
         wires.ports[egress].enqueue(class, &mut wires.packets, handle);
-        self.kick(wires, egress);
+        if !is_awaited {
+            self.kick(wires, egress);
+        }
     }
 
     /// Puts a packet on the wire; its room is free.

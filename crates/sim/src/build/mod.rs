@@ -302,7 +302,8 @@ impl Plan {
         constants.lookahead = fabric::lookahead(topology, &constants)?;
         // Input-queued switches wait for a tail when the packet leads its queue.
         let is_shared = experiment.params.switch.model == SwitchModel::SharedBuffer;
-        constants.may_underrun &= is_shared && constants.is_cut_through && !fabric::has_one_rate(topology);
+        constants.rates_differ = !fabric::has_one_rate(topology);
+        constants.may_underrun &= is_shared && constants.is_cut_through && constants.rates_differ;
         learning::check(experiment, constants.may_underrun)?;
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
