@@ -203,9 +203,16 @@ impl PreparedRouting {
     /// Asserts that a packet crosses no more links between switches than the routing allows.
     #[inline]
     fn assert_hops(&self, packet: &RoutedPacket) {
-        let RoutedPacket { src, dst, hops, .. } = *packet;
-        let max = self.hops_max;
-        assert!(u32::from(hops) <= max, "{}: hop {hops} from host {src} to {dst}; expected at most {max}", self.name());
+        if u32::from(packet.hops) > self.hops_max {
+            self.reject_hops(packet);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reject_hops(&self, packet: &RoutedPacket) -> ! {
+        let (RoutedPacket { src, dst, hops, .. }, max) = (*packet, self.hops_max);
+        panic!("{}: hop {hops} from host {src} to {dst}; expected at most {max}", self.name())
     }
 
     /// Most links between switches of a path, where decisions depend on nothing that changes while a packet is on its
@@ -291,6 +298,7 @@ impl LoadView for SwitchLoad<'_> {
         self.wires.now.as_ps() / 1_000
     }
 
+    #[inline]
     fn occupancy(&self, port: u8, channel: u8) -> u32 {
         if self.has_crossbar() {
             return self.ahead(port, usize::from(self.base + channel));
@@ -413,24 +421,26 @@ impl Switches {
     /// Gives a packet what it has on the link behind `egress`: its priority there, and an outer header or none.
     #[inline(always)]
     pub fn rewrite(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
-        if wires.constants.rewrites_packets {
-            self.rewrite_packet(wires, egress, handle);
+        if !wires.constants.rewrites_packets {
+            return;
         }
-    }
-
-    #[inline(never)]
-    fn rewrite_packet(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
         if wires.constants.outer_header > 0 || wires.constants.trees.is_some() {
-            wires.packets[handle].wire = wires.next_wire(egress, handle);
-        }
-        if let Some(trees) = &wires.constants.trees {
-            trees.leave(&mut wires.packets[handle]);
+            rewrite_header(wires, egress, handle);
         }
         if wires.constants.packet_routing.is_some() {
             let priority = wires.packets.route(handle).next_priority();
             wires.packets[handle].priority = priority;
             self.report_queue(wires, egress, priority);
         }
+    }
+}
+
+/// Adds or removes an outer header, or changes the payload of a sum.
+#[inline(never)]
+fn rewrite_header(wires: &mut Wires, egress: PortIndex, handle: Handle) {
+    wires.packets[handle].wire = wires.next_wire(egress, handle);
+    if let Some(trees) = &wires.constants.trees {
+        trees.leave(&mut wires.packets[handle]);
     }
 }
 

@@ -214,6 +214,7 @@ impl DragonflyPlan {
     }
 
     /// The next hop of the minimal path to the intermediate group, when there is one, and then to the host.
+    #[inline]
     pub(crate) fn minimal(&self, at: InputChannel, packet: &mut RoutedPacket) -> NextHop {
         let [group, place] = self.places[at.switch as usize];
         if packet.route_state[VIA] == group {
@@ -261,7 +262,9 @@ impl DragonflyPlan {
         if at.class == LinkClass::Host { self.paths_from(at, packet) } else { None }
     }
 
-    /// The minimal path, and the one over the intermediate group; absent where there is no choice.
+    /// The minimal path, and the one over the intermediate group; absent where there is no choice. Inlined, so that
+    /// nothing is computed that a routing does not ask for.
+    #[inline(always)]
     pub(crate) fn paths_from(&self, at: InputChannel, packet: &RoutedPacket) -> Option<PathChoice> {
         let [group, place] = self.places[at.switch as usize];
         let (via, hash) = (packet.route_state[VIA], packet.hash);
