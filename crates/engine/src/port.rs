@@ -340,7 +340,10 @@ impl Port {
 
     /// What it has sent in all [B on the wire].
     pub fn sent(&self) -> u64 {
-        (0..Priority::COUNT).map(|priority| self.counters(priority).tx_bytes).sum()
+        let sent = |state: &ClassState| state.counters.tx_bytes;
+        let ClassStates { rest, first } = &self.class_states;
+        let others = rest.class_states.as_ref().map_or(0, |states| states.iter().map(sent).sum());
+        sent(first) + sent(&rest.second) + others
     }
 
     /// Asserts that it has sent no more than its rate allows until `end`, and the frame that it was sending then.
