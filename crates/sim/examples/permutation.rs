@@ -10,7 +10,7 @@ use std::time::{self, Instant};
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{
-    Binding, Credits, EcnMarking, FlowControl, MarkAt, Reliability, RoceParams, SimParams, SwitchModel, Threshold,
+    Binding, Credits, EcnMarking, FlowControl, MarkAt, Pfc, Reliability, RoceParams, SimParams, SwitchModel, Threshold,
     Transport, Trimming,
 };
 use etherweave_sim::{Experiment, Job, PairConnections, Paths, PreparedRouting, Simulation};
@@ -61,10 +61,12 @@ fn main() {
     };
     let transport = Transport::Roce(RoceParams { ack_every: 1, ..roce });
     let mut params = SimParams { transport, ..SimParams::default() };
-    if is_word("input_queued") {
+    params.flow_control = if is_word("input_queued") {
         params.switch.model = SwitchModel::InputQueued;
-        params.flow_control = FlowControl::Credits(Credits { priorities, ..Credits::default() });
-    }
+        FlowControl::Credits(Credits { priorities, ..Credits::default() })
+    } else {
+        FlowControl::Pfc(Pfc { priorities, ..Pfc::default() })
+    };
     if is_word("uet") {
         spray(&mut params);
     }
