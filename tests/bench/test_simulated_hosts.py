@@ -76,7 +76,8 @@ def test_a_result_without_samples_of_hosts_names_their_key(tmp_path: Path, verb:
     del scenario["observe"]
     etherweave.run(scenario).save(tmp_path)
     done = invoke("bench", "telemetry", verb, tmp_path, code=2)
-    assert """observe.hosts, such as -s 'observe.hosts=["*"]'""" in done.output
+    hint = """observe.hosts, such as -s 'observe.hosts=["*"]' -s observe.until=10ms"""
+    assert hint in done.output
 
 
 def test_pauses_by_which_a_host_stops_its_switch_are_drawn_and_counted() -> None:

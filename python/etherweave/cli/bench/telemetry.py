@@ -219,6 +219,6 @@ def _read(path: Path) -> list[Recording]:
         if (path / SUMMARY).exists():
             return simulated_hosts(Result.load(path)) or reject(
                 f"{path}: a result without samples of hosts; expected one of `run` with "
-                """observe.hosts, such as -s 'observe.hosts=["*"]'"""
+                """observe.hosts, such as -s 'observe.hosts=["*"]' -s observe.until=10ms"""
             )
         return recordings(path)
