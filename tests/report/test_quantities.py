@@ -1,5 +1,6 @@
 """Figures of services and of training, as bytes, messages and queueing theory have them."""
 
+import re
 from math import exp, log, sqrt
 from typing import Any
 
@@ -233,9 +234,23 @@ def test_a_client_alone_waits_for_the_network_and_the_work() -> None:
 def test_percentiles_are_printed_where_all_requests_are_alike() -> None:
     job = {"name": "ask", "workload": {"request_response": {"requests": 50}}}
     result = etherweave.run({"topology": {"single_switch": {"hosts": 2}}, "job": [job]})
-    (line,) = job_lines(result, overview(result))
-    for name in ("mean", "p50", "p95", "p99"):
-        assert f"request_response {name} round trip" in line
+    _, line = job_lines(result, overview(result))
+    assert re.fullmatch(r"ask, requests: mean (\S+ us), p50 \1, p95 \1, p99 \1", line)
+
+
+def test_requests_and_calls_of_each_service_have_a_line_each() -> None:
+    services = [{"name": "user", "service": "10us"}, {"name": "ads", "service": "5us"}]
+    workload = {"clients": 2, "requests": 50, "calls": [["user"], ["ads"]], "services": services}
+    job = {"name": "shop", "workload": {"request_response": workload}}
+    result = etherweave.run({"topology": {"single_switch": {"hosts": 5}}, "job": [job]})
+    figures = overview(result)
+    # Each request is two calls, which are parts of it.
+    assert figures["jobs"]["shop"]["iterations"] == 100
+    lines = job_lines(result, figures)
+    assert [line.partition(": ")[0] for line in lines] == [
+        *("shop", "shop, requests", "shop, calls of user", "shop, calls of ads")
+    ]
+    assert "; 100 iterations, mean " in lines[0]
 
 
 def test_one_request_at_a_time_over_tcp_is_netperf() -> None:

@@ -99,8 +99,11 @@ def _rows(result: Result, table: str, *columns: str) -> Iterator[tuple[Any, ...]
 
 def _jobs(result: Result) -> dict[str, dict[str, float]]:
     times: dict[str, list[float]] = {}
-    for job, duration_ns in _rows(result, "iterations", "job", "duration_ns"):
-        times.setdefault(job, []).append(duration_ns / 1e3)
+    clients = _clients(result)
+    for job, rank, duration_ns in _rows(result, "iterations", "job", "rank", "duration_ns"):
+        # Rows of a server are its calls, which are parts of requests.
+        if not clients or rank < clients.get(job, math.inf):
+            times.setdefault(job, []).append(duration_ns / 1e3)
     calls = _sampled_calls(result)
     return {
         job: {"iterations": len(all_), **distribution(all_), **calls.get(job, {})}
@@ -183,6 +186,15 @@ def _rates(result: Result) -> dict[str, float]:
         "rate_share": shares / (len(ports) * result.summary["end_ns"]),
         "wait_us": waited_ns / 1e3,
     }
+
+
+def _clients(result: Result) -> dict[str, int]:
+    """Return by job of services how many ranks, the first, send requests."""
+    if "request_response" not in result.resolved:
+        return {}
+    jobs = tomllib.loads(result.resolved).get("job", [])
+    workloads = {job["name"]: job["workload"].get("request_response") for job in jobs}
+    return {name: int(facts["clients"]) for name, facts in workloads.items() if facts}
 
 
 def _sampled_calls(result: Result) -> dict[str, dict[str, float]]:

@@ -3,11 +3,11 @@
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from etherweave.api.results import Result
 from etherweave.api.units import amount
-from etherweave.measurements.metrics import ITERATION_TIME
+from etherweave.measurements.metrics import ITERATION_TIME, ROUND_TRIP
 from etherweave.measurements.quantities import Quantity, quantities
 
 _TOOL_UNITS = {"s": (1e6, "us"), "B/s": (1e-6, "MB/s"), "1/s": (1, "messages/s")}
@@ -43,23 +43,49 @@ def benchmark_rows(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def benchmark_lines(result: Result, times: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
+_STATISTIC = re.compile(r"(?P<service>.*?) ?\b(?P<statistic>mean|p\d+)")
+
+
+class JobLines(NamedTuple):
+    """Printed lines of a job."""
+
+    tools: str  # Figures of its tools, on a line.
+    services: list[str]  # A line for requests, and for the calls to each service.
+
+
+def benchmark_lines(
+    result: Result, times: Mapping[str, Mapping[str, float]]
+) -> dict[str, JobLines]:
     """Write the figures of each job that are not the mean of its iterations or its call."""
     jobs = dict[str, dict[str, list[str]]]()
+    services = dict[str, dict[str, list[str]]]()
     for figure in benchmark_figures(result):
-        own = times.get(figure.job, {})
-        # Statistics stand beside each other, even where all requests are alike.
-        is_statistic = re.search(r"\b(mean|p\d+)$", figure.test)
-        # A number of as many iterations as a note says stands there even where it is one's time.
-        printed = () if is_statistic or figure.note else (own.get("mean_us"), own.get("call_us"))
-        if any(same and math.isclose(figure.median, same * 1e-6) for same in printed):
-            continue
-        tool = " ".join(filter(None, (figure.program, figure.test)))
-        jobs.setdefault(figure.job, {}).setdefault(tool, []).append(_text(figure))
+        match = _STATISTIC.fullmatch(figure.test)
+        if match and figure.metric is ROUND_TRIP:
+            own = services.setdefault(figure.job, {}).setdefault(match["service"], [])
+            own.append(f"{match['statistic']} {amount(figure.median, figure.metric.unit.value)}")
+        elif match or not _is_printed(figure, times.get(figure.job, {})):
+            tool = " ".join(filter(None, (figure.program, figure.test)))
+            jobs.setdefault(figure.job, {}).setdefault(tool, []).append(_text(figure))
     return {
-        job: "; ".join(f"{tool} {', '.join(texts)}" for tool, texts in tools.items())
-        for job, tools in jobs.items()
+        job: JobLines(
+            "; ".join(f"{tool} {', '.join(texts)}" for tool, texts in jobs.get(job, {}).items()),
+            [
+                f"{f'calls of {service}' if service else 'requests'}: {', '.join(texts)}"
+                for service, texts in services.get(job, {}).items()
+            ],
+        )
+        for job in {**jobs, **services}
     }
+
+
+def _is_printed(figure: Quantity, times: Mapping[str, float]) -> bool:
+    """Whether it is the mean of the iterations or of the call, which is printed beside it.
+
+    A number of as many iterations as a note says stands there even where it is one's time.
+    """
+    printed = () if figure.note else (times.get("mean_us"), times.get("call_us"))
+    return any(same and math.isclose(figure.median, same * 1e-6) for same in printed)
 
 
 def _text(figure: Quantity) -> str:

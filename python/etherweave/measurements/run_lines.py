@@ -8,7 +8,7 @@ from etherweave.api.fidelity import mode_labels
 from etherweave.api.flow_times import flow_lines, flow_times
 from etherweave.api.overview import PAUSE_CAUSES, WORST_MAX, rate_text
 from etherweave.api.results import Result
-from etherweave.measurements.benchmark_lines import benchmark_lines
+from etherweave.measurements.benchmark_lines import JobLines, benchmark_lines
 from etherweave.measurements.nccl_table import nccl_lines
 
 
@@ -34,8 +34,9 @@ def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
     labels = mode_labels(result)
     tools = benchmark_lines(result, figures["jobs"])
     lines = [
-        f"{labels.get(job, job)}: {'; '.join(filter(None, (tools.get(job), _iterations(times))))}"
+        line
         for job, times in figures["jobs"].items()
+        for line in _job(labels.get(job, job), tools.get(job), times)
     ]
     flows = {times.job: flow_lines(times) for times in flow_times(result)}
     return [
@@ -47,6 +48,13 @@ def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
         ),
         *(line for own in flows.values() for line in own),
     ]
+
+
+def _job(name: str, tools: JobLines | None, times: dict[str, float]) -> list[str]:
+    if tools is None:
+        return [f"{name}: {_iterations(times)}"]
+    parts = "; ".join(filter(None, (tools.tools, _iterations(times))))
+    return [f"{name}: {parts}", *(f"{name}, {line}" for line in tools.services)]
 
 
 def _iterations(times: dict[str, float]) -> str:
