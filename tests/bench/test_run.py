@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -48,6 +50,21 @@ def test_a_run_prints_medians_and_keeps_tables(tmp_path: Path, launcher: FakeLau
         "points.parquet",
     }
     assert "9 launches at most" in done.stderr
+
+
+def test_a_program_that_is_not_installed_is_refused_before_it_is_launched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("sh", "timeout"):  # Needs of the launcher.
+        (tmp_path / name).symlink_to(shutil.which(name) or "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = etherweave("run", "iperf3", "-o", tmp_path / "out")
+    assert (done.exit_code, (tmp_path / "out").exists()) == (2, False)
+    assert "iperf3: not found; expected it in PATH; iperf3 is in Spack: iperf3" in done.stderr
+    place = this_machine()
+    assert cluster_of(place).runs_from_path
+    assert not cluster_of(replace(place, modules=("gcc",))).runs_from_path
+    assert not cluster_of(replace(place, environment=(("PATH", "/opt"),))).runs_from_path
 
 
 def test_json_holds_what_the_store_holds(tmp_path: Path, launcher: FakeLauncher) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from etherweave.bench.campaign import Network
 from etherweave.bench.launchers import Launcher
-from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.launchers.registry import LAUNCHERS, launcher
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric, SiteSwitch
 
 NATIVE = "native"  # Names the only network of a site without fabrics.
@@ -24,6 +24,8 @@ class Cluster:
     switches: Mapping[str, str] = field(default_factory=dict)
     """The switch of each host, where the site names one."""
     recorded_switches: tuple[SiteSwitch, ...] = ()
+    runs_from_path: bool = False
+    """Whether its programs are those in ``PATH`` on this machine, which is all hosts."""
 
 
 def cluster_of(
@@ -48,7 +50,23 @@ def cluster_of(
     networks = tuple(_network(site, link) for link in links)
     python = site.text("python", Cluster.python)
     switches = {host.name: host.switch for host in site.hosts if host.switch and host.name in names}
-    return Cluster(site.name, names, networks, launchers, python, switches, site.switches)
+    return Cluster(
+        site.name,
+        names,
+        networks,
+        launchers,
+        python,
+        switches,
+        site.switches,
+        _runs_from_path(site),
+    )
+
+
+def _runs_from_path(site: ClusterSite) -> bool:
+    """Say so, unless the site changes the environment, so that programs may be elsewhere."""
+    environments = [site.environment, *(link.environment for link in site.links)]
+    names = {name for environment in environments for name, _ in environment}
+    return LAUNCHERS[site.launcher].is_here and not site.modules and "PATH" not in names
 
 
 def _name(link: SiteFabric | None) -> str:

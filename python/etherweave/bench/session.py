@@ -9,6 +9,7 @@
 begins, so that the same call continues a session that was interrupted or killed.
 """
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
+from etherweave.bench.catalogue import catalogue
 from etherweave.bench.cluster import Cluster, cluster_of
 from etherweave.bench.environment.findings import EnvironmentFinding
 from etherweave.bench.environment.inspections import (
@@ -24,6 +26,7 @@ from etherweave.bench.environment.inspections import (
     inspection_facts,
     inspection_findings,
 )
+from etherweave.bench.plans import BenchmarkPlanError
 from etherweave.bench.points import JudgedLaunch, judged_launches
 from etherweave.bench.runner import RunObserver, launch_until_decided
 from etherweave.bench.site.reading import read
@@ -221,6 +224,7 @@ def run(
     )
     planned = experiments(programs, cluster.networks, campaign_options)
     campaign = Campaign(cluster.name, cluster.networks, planned, rule or StoppingRule(), seed)
+    _check_programs(campaign, cluster)
     _check_limits(campaign, limits, observer)
     return _carried_out(campaign, output, cluster, limits.launch_s, telemetry, observer)
 
@@ -234,6 +238,19 @@ def predicted_cost(campaign: Campaign) -> CampaignCost:
         seconds=each * sum(experiment.seconds for experiment in campaign.experiments),
         unknown=tuple(filter(None, dict.fromkeys(row.unknown for row in campaign.experiments))),
     )
+
+
+def _check_programs(campaign: Campaign, cluster: Cluster) -> None:
+    """Refuse programs that this machine lacks where it is all hosts."""
+    if not cluster.runs_from_path:
+        return
+    for experiment in campaign.experiments:
+        commands = (experiment.command, *(beside.command for beside in experiment.background))
+        words = [own for command in commands for own in (command.server, command.arguments) if own]
+        if missing := [own[0] for own in words if shutil.which(own[0]) is None]:
+            entry = catalogue()[experiment.benchmark]
+            source = f"; {entry.title} is in {entry.obtained}" if entry.obtained else ""
+            raise BenchmarkPlanError(f"{missing[0]}: not found; expected it in PATH{source}")
 
 
 def _check_limits(campaign: Campaign, limits: CampaignLimits, observer: SessionObserver) -> None:
