@@ -183,7 +183,7 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
             return adapter, program
     for name, entry in catalogue().items():
         if entry.why_not and program.startswith(name):  # osu_upc_memput is of osu_upc.
-            raise plans.BenchmarkPlanError(f"{entry.title} is not planned: {entry.why_not}")
+            raise plans.BenchmarkPlanError(f"{program} is not planned: {entry.why_not}")
     if program.endswith(".x"):
         return ADAPTERS["npb"], program
     every = [key for tool in ADAPTERS.values() for key in (tool.name, *tool.programs, *tool.rarer)]
