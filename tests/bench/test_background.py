@@ -1,6 +1,7 @@
 """Programs that load the network beside the launches of a benchmark."""
 
 import json
+import re
 import sys
 import time
 from functools import partial
@@ -59,6 +60,13 @@ def planned(*background: str) -> BenchmarkCommand:
 def test_the_background_lasts_longer_than_a_launch_may() -> None:
     assert " -t 21 " in " ".join(planned("iperf3").arguments)
     assert "-D 21" in " ".join(planned("ib_write_bw").arguments)
+
+
+@pytest.mark.parametrize("program", ["sleep", "sweep3d"])
+def test_a_background_that_cannot_be_planned_is_refused_with_one_that_can(program: str) -> None:
+    words = ("bench", "run", "iperf3", "-o", "unused", "--background", program)
+    done = command_line.invoke(*words, code=2)
+    assert re.match(rf"background: .*{program}.*; expected a program that runs for", done.stderr)
 
 
 def test_a_program_that_ends_by_itself_is_refused_with_its_time() -> None:

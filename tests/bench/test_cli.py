@@ -96,6 +96,8 @@ def test_info_prints_metrics_with_direction_or_why_there_are_none() -> None:
     assert (better["bandwidth"], better["loss"]) == ("higher", "lower")
     assert "no longer kept" in etherweave("info", "deepbench").stdout
     assert "osu_upc" in etherweave("info", "osu_upc").stdout, "no program of OSU's that is read"
+    far = etherweave("info", "nosuch").stderr
+    assert far == "unknown benchmark nosuch; `etherweave bench list` has all\n"
     unknown = etherweave("info", "iperf33")
     assert unknown.exit_code == 2
     assert "iperf3" in unknown.stderr

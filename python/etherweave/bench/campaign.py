@@ -379,16 +379,19 @@ def _background(
 
     Raises ``BenchmarkPlanError`` when it does not run for a time that can be chosen.
     """
-    adapter, name = adapter_of(program)
+    expected = "expected a program that runs for a time, such as iperf3"
     lasting_s = math.ceil(limit_s(seconds, options.launch_s)) + 1
-    request = plans.BenchmarkRequest(
-        name, nodes=max(len(options.hosts), 2), seconds=lasting_s, device=network.device or None
-    )
-    plan = adapter.plan(request, plans.FabricEstimate(network.rate, network.latency))
+    try:
+        adapter, name = adapter_of(program)
+        request = plans.BenchmarkRequest(
+            name, nodes=max(len(options.hosts), 2), seconds=lasting_s, device=network.device or None
+        )
+        plan = adapter.plan(request, plans.FabricEstimate(network.rate, network.latency))
+    except plans.BenchmarkPlanError as error:
+        raise plans.BenchmarkPlanError(f"background: {error}; {expected}") from None
     if plan.forecast.seconds < lasting_s:
         raise plans.BenchmarkPlanError(
-            f"background {name}: ends after {plan.forecast.seconds:.3g} s; "
-            "expected a program that runs for a time, such as iperf3"
+            f"background {name}: ends after {plan.forecast.seconds:.3g} s; {expected}"
         )
     command = plan.command
     return BackgroundProgram(

@@ -59,8 +59,9 @@ def entry_of(name: str) -> CatalogueEntry:
     """Find a benchmark, or end with what it might have been."""
     entries = catalogue()
     if name not in entries:
-        near = get_close_matches(name, entries, n=3) or ["etherweave bench list"]
-        reject(f"unknown benchmark {name}; known: {', '.join(near)}")
+        near = get_close_matches(name, entries, n=3, cutoff=0.7)
+        nearest = f"nearest: {', '.join(near)}; " if near else ""
+        reject(f"unknown benchmark {name}; {nearest}`etherweave bench list` has all")
     return entries[name]
 
 
