@@ -44,6 +44,19 @@ def test_few_channels_leave_interfaces_idle_and_a_file_with_too_many_is_not_simu
     assert chosen(33)["chosen"] is None
 
 
+def test_switches_of_nodes_are_tried_where_nodes_have_them(tmp_path: Path) -> None:
+    switches = ("--set", "job.0.workload.nccl_tests.node.reduction_rate=2476Gb/s")
+    words = ("tune", SCENARIO, "--collective", "allreduce", *FEW, "--ranks", "16", "--ranks", "8")
+    timings = json.loads(command_line.run_here(*words, *switches, "--json").stdout)["timings"]
+    assert [timing["chosen"][0] for timing in timings if timing["size"] > 1 << 20] == [
+        "nvls_tree",
+        "nvls",
+    ]
+    file = tmp_path / "nccl_tuner.conf"
+    file.write_text("allreduce,0,4294967295,nvls_tree,simple,-1,2,16\n")
+    assert "not simulated" in command_line.run_here(*words[:-2], "--file", file).stdout
+
+
 def test_channels_are_tried_beside_those_of_nccl() -> None:
     words = ("tune", SCENARIO, "--collective", "allgather", *FEW, "--channels", "8,16")
     assert ",ring," in command_line.run_here(*words).stdout

@@ -215,7 +215,8 @@ impl Group {
             (None, _, 1) => [accelerators.launch, Duration::ZERO],
             (None, ..) => [accelerators.launch + accelerators.node.latency, Duration::ZERO],
         };
-        let in_node = self.time_in_node(operation, bytes, accelerators.node).max(in_accelerators);
+        let picked = accelerators.call.map(|_| self.rule(accelerators).algorithm(&collective, self.across.size()));
+        let in_node = self.time_in_node(operation, bytes, accelerators.node, picked).max(in_accelerators);
         match operation {
             // Rounds within nodes come first.
             Operation::Hypercube => Exchange { latency: latency + in_node, in_node: Duration::ZERO, messages },
@@ -251,7 +252,9 @@ impl Group {
         let Call { algorithm, protocol, .. } = call.unwrap_or_default();
         let in_node = BitRate::from_bps(node.rate.as_bps() / u64::from(self.in_node));
         let network_rate = if self.has_messages() { network_rate } else { Some(in_node) };
-        Rule { network_rate, accelerators: Some(self.in_node), algorithm, protocol, channels, ..Rule::of(library) }
+        let switches = call.and(node.reduction_rate);
+        let accelerators = Some(self.in_node);
+        Rule { network_rate, accelerators, algorithm, protocol, channels, switches, ..Rule::of(library) }
     }
 
     /// Messages between nodes, the same on each channel of its place, of a share of the bytes. Channel c leaves by
@@ -300,7 +303,14 @@ impl Group {
 
     /// By the definition of bus bandwidth: n accelerators move (n - 1)/n of a vector, twice for an all-reduce; of
     /// pairs, what each has for the others of its node, or for their places in other nodes.
-    fn time_in_node(&self, operation: Operation, bytes: u64, node: &AcceleratorNode) -> Duration {
+    /// Switches add up where the call takes their algorithm, or where there is no call and they are faster.
+    fn time_in_node(
+        &self,
+        operation: Operation,
+        bytes: u64,
+        node: &AcceleratorNode,
+        call: Option<Algorithm>,
+    ) -> Duration {
         let in_node = u64::from(self.in_node);
         if in_node == 1 {
             return Duration::ZERO;
@@ -322,7 +332,11 @@ impl Group {
             .reduction_rate
             .filter(|_| operation == Operation::Allreduce)
             .map(|rate| rate.serialization_time(Bytes::new(bytes + bytes / in_node)));
-        by_switches.map_or(by_ring, |time| time.min(by_ring))
+        match (call, by_switches) {
+            (Some(Algorithm::InNetwork | Algorithm::NvlsTree), Some(time)) => time,
+            (Some(_), _) | (None, None) => by_ring,
+            (None, Some(time)) => time.min(by_ring),
+        }
     }
 }
 

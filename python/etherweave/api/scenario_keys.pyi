@@ -36,6 +36,7 @@ AlgorithmName: TypeAlias = Literal[
     "split_binary_tree",
     "in_order_binary_tree",
     "double_tree",
+    "nvls_tree",
     "binomial",
     "knomial",
     "recursive_doubling",

@@ -30,7 +30,7 @@ LINES_MAX = 10_000  # Most lines of a file.
 ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 """Algorithms that the plug-in knows."""
 PROTOCOLS = ("ll", "ll128", "simple")
-SIMULATED = {"tree": "double_tree", "ring": "ring"}
+SIMULATED = {"tree": "double_tree", "ring": "ring", "nvls": "in_network", "nvls_tree": "nvls_tree"}
 """Algorithms that are simulated, and their names in scenarios."""
 
 
@@ -151,6 +151,7 @@ class _Caller:
                 "which says what joins the accelerators"
             )
         self.ranks, self._in_node = int(facts["ranks"]), int(facts["node"]["accelerators"])
+        self._has_switches = "reduction_rate" in facts["node"] and self._in_node > 1
 
     def group(self, ranks: int) -> Group:
         """Return a group of so many accelerators in nodes that are full."""
@@ -158,6 +159,13 @@ class _Caller:
             expected = f"a multiple of {self._in_node}, the accelerators of a node"
             raise ValueError(f"ranks: {ranks}; expected {expected}")
         return Group(ranks // self._in_node, ranks)
+
+    def variants(self, collective: str, group: Group) -> list[Variant]:
+        """Return what NCCL could take: sums in switches of nodes only where these have them."""
+        known = list(product(OPERATIONS[collective].algorithms, PROTOCOLS))
+        if collective == "allreduce" and self._has_switches:
+            known.append(("nvls" if group.nodes == 1 else "nvls_tree", "simple"))
+        return [Variant(*parts) for parts in known]
 
     def seconds(self, collective: str, group: Group, size: int, variant: Variant | None) -> float:
         """Simulate a call, and return its time [s]."""
@@ -202,7 +210,9 @@ def tune(
         for group in groups
         for size in sorted(set(sizes))
     ]
-    variants = {case: _variants(case, entries, channels) for case in cases}
+    variants = {
+        case: _variants(case, caller.variants(*case[:2]), entries, channels) for case in cases
+    }
     calls = [(*case, variant) for case in cases for variant in (None, *variants[case])]
     times = _times(caller, calls, threads, on_progress)
     timings = [_timing(case, variants[case], times) for case in cases]
@@ -215,18 +225,19 @@ _Times = dict[tuple[str, Group, int, Variant | None], float]
 
 
 def _variants(
-    case: _Case, entries: Sequence[Entry] | None, channels: Sequence[int]
+    case: _Case, known: Sequence[Variant], entries: Sequence[Entry] | None, channels: Sequence[int]
 ) -> list[Variant]:
     """List what is tried; of entries the one that matches."""
     collective, group, size = case
-    known = OPERATIONS[collective].algorithms
     if entries is None:
-        return [Variant(*parts) for parts in product(known, PROTOCOLS, (ANY, *channels))]
+        counts = (ANY, *channels)
+        return [variant._replace(channels=count) for variant in known for count in counts]
     match = next((entry for entry in entries if entry.matches(collective, size, group)), None)
     if match is None:
         return [RING]
-    is_known = match.algorithm in known and match.channels in (ANY, *range(1, CHANNELS_MAX + 1))
-    return [Variant(match.algorithm, match.protocol, match.channels)] if is_known else []
+    variant = Variant(match.algorithm, match.protocol, match.channels)
+    has_channels = match.channels in (ANY, *range(1, CHANNELS_MAX + 1))
+    return [variant] if has_channels and variant._replace(channels=ANY) in known else []
 
 
 def _times(

@@ -299,7 +299,7 @@ impl Collective {
     pub(crate) fn flow(&self, rule: &Rule, group: &Communicator, me: u32) -> Option<Vec<FlowOp>> {
         let layout = self.layout(group.size());
         let choice = rule.choice(self.kind(), &layout);
-        let has_flow = choice.algorithm == Algorithm::DoubleTree;
+        let has_flow = matches!(choice.algorithm, Algorithm::DoubleTree | Algorithm::NvlsTree);
         has_flow.then(|| {
             let mut member = Member::new(group, me, self.kind(), layout, 0);
             member.choice = choice;

@@ -13,6 +13,9 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// Slots of a member's buffer.
+    pub(super) const SLOTS: usize = 8;
+
     /// Every protocol, in order.
     pub const ALL: &'static [Protocol] = &[Protocol::Ll, Protocol::Ll128, Protocol::Simple];
 
@@ -40,12 +43,11 @@ impl Protocol {
         bytes.div_ceil(data) * unit
     }
 
-    /// Longest messages that may be on the way to a member: its buffer has eight slots, of which a slice of `Simple`
-    /// has two.
+    /// Longest messages that may be on the way to a member: a slot each, of which a slice of `Simple` has two.
     pub(super) fn in_flight(self) -> usize {
         match self {
-            Protocol::Ll | Protocol::Ll128 => 8,
-            Protocol::Simple => 4,
+            Protocol::Ll | Protocol::Ll128 => Protocol::SLOTS,
+            Protocol::Simple => Protocol::SLOTS / 2,
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Rule {
     pub accelerators: Option<u32>,
     /// Channels of NCCL, by which it chooses too; none: they are not counted.
     pub channels: Option<Channels>,
+    /// Rate of an accelerator's links in a node whose switches add up, for calls of NCCL; none: they add up nothing.
+    pub switches: Option<BitRate>,
     /// Members in a row that share a node, the last ones fewer; none: each has one of its own.
     pub nodes: Option<u32>,
     /// Members in a row whose nodes share a leaf switch, a multiple of `nodes`.

@@ -89,7 +89,8 @@ params! {
         pub node: AcceleratorNode = AcceleratorNode::default(),
         /// Rate of an accelerator's network, by which NCCL chooses.
         pub network_rate: BitRate = BitRate::from_gbps(400),
-        /// This algorithm instead of what NCCL picks: `ring`, or of an all-reduce `double_tree`.
+        /// This algorithm instead of what NCCL picks: `ring`, or of an all-reduce `double_tree`; where switches of a
+        /// node add up (`node.reduction_rate`) `in_network` in a single one (NVLS) and `nvls_tree` in several.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub algorithm: Option<Algorithm> = None,
         /// Protocol of `algorithm`, which has none by itself.
@@ -219,12 +220,32 @@ impl NcclTests {
             | Operation::Scatter
             | Operation::Sendrecv
             | Operation::Hypercube => (false, "none: NCCL sends and receives"),
+            Operation::Allreduce if matches!(algorithm, Algorithm::InNetwork | Algorithm::NvlsTree) => {
+                return self.check_switches(algorithm);
+            }
             Operation::Allreduce => {
                 (matches!(algorithm, Algorithm::Ring | Algorithm::DoubleTree), "one of ring, double_tree")
             }
             _ => (algorithm == Algorithm::Ring, "ring"),
         };
         InputError::unless(is_known, "algorithm", algorithm.name(), expected)
+    }
+}
+
+impl NcclTests {
+    /// Sums in switches need these, `simple`, and a single node or several.
+    fn check_switches(&self, algorithm: Algorithm) -> Result<(), InputError> {
+        let is_single = self.ranks == self.node.accelerators;
+        let fitting = if is_single { Algorithm::InNetwork } else { Algorithm::NvlsTree };
+        let has_switches = self.node.reduction_rate.is_some() && self.node.accelerators > 1;
+        let expected = match (has_switches, is_single) {
+            (false, _) => "none in switches: node.reduction_rate, of several accelerators, says that they add up",
+            (true, true) => "in_network in a single node",
+            (true, false) => "nvls_tree between nodes",
+        };
+        InputError::unless(has_switches && algorithm == fitting, "algorithm", algorithm.name(), expected)?;
+        let protocol = self.protocol.unwrap_or(Protocol::Simple);
+        InputError::unless(protocol == Protocol::Simple, "protocol", protocol.name(), "simple, for sums in switches")
     }
 }
 
@@ -318,6 +339,31 @@ mod tests {
             _ => false,
         };
         assert!(graph.nodes().unwrap().ops().any(is_expected));
+    }
+
+    /// Switches of H100 nodes add up: one of eight has the 481.42 GB/s of Azure's notes. Between two nodes each of 16
+    /// interfaces carries a sixteenth of the vector up one tree and down the other, of a root and a leaf.
+    #[test]
+    fn switches_of_nodes_add_up_in_calls_that_say_so() {
+        let of = |ranks: u32, algorithm: &str| {
+            let call = format!("algorithm = \"{algorithm}\"\nprotocol = \"simple\"");
+            let node = "node.reduction_rate = \"2476Gb/s\"";
+            toml::from_str(&format!("ranks = {ranks}\n{node}\n{call}\noperation.allreduce.bytes = \"2GB\"")).unwrap()
+        };
+        let single: NcclTests = of(8, "in_network");
+        let (operation, bytes) = single.check().unwrap();
+        let time = single.graph(0, operation, bytes).nodes().unwrap().ops().find_map(|op| match op {
+            GraphOp::Compute { duration } => Some(duration.as_ps() as f64 * 1e-3),
+            _ => None,
+        });
+        let bus = 2.0 * 7.0 / 8.0 * bytes as f64 / time.unwrap();
+        assert!((bus / 481.42 - 1.0).abs() < 0.01, "{bus} GB/s");
+        let tests: NcclTests = of(16, "nvls_tree");
+        let Traffic::Graphs { ranks, .. } = tests.traffic(1).unwrap() else { panic!("graphs") };
+        assert!(ranks.iter().all(|graph| graph.facts().sent.bytes == 2_000_000_000 / 8));
+        let error = |tests: NcclTests| tests.traffic(1).unwrap_err().to_string();
+        assert_eq!(error(of(8, "nvls_tree")), "algorithm: nvls_tree; expected in_network in a single node");
+        assert_eq!(error(of(16, "in_network")), "algorithm: in_network; expected nvls_tree between nodes");
     }
 
     #[test]

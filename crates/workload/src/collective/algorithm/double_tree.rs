@@ -19,7 +19,7 @@
 
 use super::Form;
 use crate::collective::tree::{Tree, balanced_levels, segments};
-use crate::collective::{Combining, ELEMENT, FlowOp, Kind, Member, Protocol};
+use crate::collective::{Algorithm, Combining, ELEMENT, FlowOp, Kind, Member, Protocol};
 use crate::{GraphOp, collective::layout::Part, collective::layout::share_start};
 
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Allreduce, allreduce)];
@@ -69,7 +69,11 @@ impl Flow {
     /// children have. Of one kind of message so many are open as the receiver has slots.
     fn put(&self, member: &Member<'_>, number: u32, ops: &mut Vec<FlowOp>) {
         let Tree { parent, children } = &self.tree.0;
-        let in_flight = member.choice.protocol.unwrap_or(Protocol::Simple).in_flight();
+        let in_flight = match member.choice.algorithm {
+            // A chunk is a slot at most.
+            Algorithm::NvlsTree => Protocol::SLOTS,
+            _ => member.choice.protocol.unwrap_or(Protocol::Simple).in_flight(),
+        };
         let mut begun: Vec<Vec<u32>> = Vec::new();
         for (place, &part) in self.segments.iter().enumerate() {
             let mut own = Vec::new();

@@ -155,6 +155,8 @@ algorithms! {
     InOrderBinaryTree = "in_order_binary_tree": in_order_binary_tree;
     /// Two binary trees, half of the vector along each.
     DoubleTree = "double_tree": double_tree;
+    /// The same trees between nodes, in which switches add up (NVLS).
+    NvlsTree = "nvls_tree": double_tree;
     /// A binomial tree.
     Binomial = "binomial": binomial;
     /// A tree of radix 4, or the one given.

@@ -32,6 +32,8 @@ pub(super) struct Ask {
     pub accelerators: u32,
     /// Channels, where they are counted.
     pub channels: Option<Channels>,
+    /// Rate of an accelerator's links to switches that add up.
+    pub switches: Option<BitRate>,
 }
 
 impl Ask {
@@ -49,6 +51,7 @@ impl Ask {
             network_rate,
             accelerators: rule.accelerators.unwrap_or(1),
             channels: rule.channels,
+            switches: rule.switches,
         }
     }
 

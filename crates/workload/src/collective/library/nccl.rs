@@ -5,7 +5,7 @@
 //!
 //! What it does not have (scans, gathers, ...) is made of sends and receives, all at once.
 //!
-//! Left out: algorithms in switches.
+//! Left out: algorithms in switches between nodes.
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
@@ -36,6 +36,14 @@ const TREE: [Costs; 3] = [
     Costs { protocol: Protocol::Ll128, base_ns: 14_000, hop_ns: 8_500, node_ns: 1_250, efficiency: 863 },
     Costs { protocol: Protocol::Simple, base_ns: 0, hop_ns: 28_000, node_ns: 28_000, efficiency: 920 },
 ];
+
+/// Sums in switches of a node (NVLS), and a hop of trees between such nodes (NVLS tree), with `Simple` alone.
+const NVLS_NS: i64 = 25_000;
+const NVLS_TREE_HOP_NS: i64 = 14_000;
+/// Channels of sums in switches (`NCCL_NVLS_NCHANNELS`).
+const NVLS_CHANNELS: u32 = 16;
+/// Longest messages of NVLS trees, of up to three nodes and of more (`NCCL_NVLSTREE_MAX_CHUNKSIZE`) [B].
+const NVLS_CHUNK: [u64; 2] = [128 << 10, 64 << 10];
 
 /// Time of a message on an idle network, a part of each hop of the tables: 1 us to post it, which is what NCCL takes as
 /// the overhead of the network, and an assumed 1 us from memory to memory.
@@ -91,7 +99,9 @@ pub(super) fn choice(ask: &Ask) -> Choice {
 fn allreduce(ask: &Ask) -> Choice {
     let rings = RING.iter().map(|costs| (ring_ns(ask, costs), Algorithm::Ring, costs.protocol));
     let trees = TREE.iter().map(|costs| (tree_ns(ask, costs), Algorithm::DoubleTree, costs.protocol));
-    let (_, algorithm, protocol) = rings.chain(trees).min_by_key(|(time, _, _)| *time).expect("six of them");
+    let switches = switches_ns(ask).map(|(time, algorithm)| (time, algorithm, Protocol::Simple));
+    let all = rings.chain(trees).chain(switches);
+    let (_, algorithm, protocol) = all.min_by_key(|(time, _, _)| *time).expect("six of them or more");
     named(ask, algorithm, protocol)
 }
 
@@ -99,6 +109,9 @@ pub(in crate::collective) fn named(ask: &Ask, algorithm: Algorithm, protocol: Pr
     match (algorithm, protocol) {
         (Algorithm::DoubleTree, Protocol::Ll128) => {
             Choice { segment: Some(tree_segment(ask, protocol.slot())), ..carried(algorithm, protocol) }
+        }
+        (Algorithm::NvlsTree, _) => {
+            Choice { segment: Some(NVLS_CHUNK[usize::from(ask.size > 3)]), ..carried(algorithm, protocol) }
         }
         _ => carried(algorithm, protocol),
     }
@@ -159,12 +172,32 @@ fn tree_latency_ns(ask: &Ask, costs: &Costs) -> i64 {
     costs.base_ns + 2 * (in_node + i64::from(ask.size.ilog2()) * costs.hop_ns)
 }
 
+/// Sums in the switches of a single node, or trees between such nodes.
+fn nvls_latency_ns(ask: &Ask) -> i64 {
+    NVLS_NS + 2 * i64::from(ask.size.ilog2()) * NVLS_TREE_HOP_NS
+}
+
+/// Time of sums in switches, where a node has them: each accelerator is the head of a channel, for which its link
+/// carries twice what the others' carry; of more than two nodes half of the network's rate counts. Of that 5/6.
+fn switches_ns(ask: &Ask) -> Option<(i64, Algorithm)> {
+    let links = ask.switches.filter(|_| ask.accelerators > 1)?;
+    let head = links.as_bps() / u64::from(ask.accelerators + 1);
+    let network = ask.network_rate.as_bps() / if ask.size > 2 { 2 } else { 1 };
+    let (rate, algorithm) = match ask.size {
+        1 => (head, Algorithm::InNetwork),
+        _ => (head.min(network), Algorithm::NvlsTree),
+    };
+    let share = BitRate::from_bps(rate).serialization_time(Bytes::new(ask.total)).as_ps() / 1_000;
+    Some((nvls_latency_ns(ask) + share as i64 * 6 / 5, algorithm))
+}
+
 /// Time of a call beside its bytes and the messages of its algorithm: the latency of the tables less that of an idle
 /// network on each hop. Sends and receives, without a row in the tables, have the base of a ring.
 pub(in crate::collective) fn call_latency(ask: &Ask, choice: &Choice) -> Duration {
     let of = |costs: &'static [Costs; 3]| costs.iter().find(|costs| Some(costs.protocol) == choice.protocol);
     let (latency, hops) = match (choice.algorithm, of(&RING), of(&TREE)) {
         (Algorithm::Ring | Algorithm::Pipeline, Some(ring), _) => (ring_latency_ns(ask, ring), ring_steps(ask).1),
+        (Algorithm::InNetwork | Algorithm::NvlsTree, ..) => (nvls_latency_ns(ask), 2 * i64::from(ask.size.ilog2())),
         (Algorithm::DoubleTree, _, Some(tree)) => (tree_latency_ns(ask, tree), 2 * i64::from(ask.size.ilog2())),
         _ => (RING[0].base_ns, 0),
     };
@@ -184,18 +217,20 @@ pub(in crate::collective) fn flag_time(ask: &Ask, choice: &Choice) -> Duration {
     }
 }
 
-/// Channels of a call of a ring or of trees, where they are counted: those that are stated, or NCCL's own, fewer of
-/// them where bytes would be few for each.
+/// Channels of a call of a ring or of trees between nodes, where they are counted: those that are stated, or NCCL's
+/// own, fewer of them where bytes would be few for each.
 pub(in crate::collective) fn channels(ask: &Ask, choice: &Choice) -> Option<u32> {
     let threads = match (choice.algorithm, choice.protocol?) {
         (Algorithm::Ring | Algorithm::Pipeline, Protocol::Ll) => LL_THREADS * ranks(ask).unsigned_abs(),
         (Algorithm::DoubleTree, Protocol::Ll) => LL_THREADS,
         (Algorithm::Ring | Algorithm::Pipeline | Algorithm::DoubleTree, Protocol::Ll128) => LL128_THREADS,
         (Algorithm::Ring | Algorithm::Pipeline | Algorithm::DoubleTree, Protocol::Simple) => SIMPLE_THREADS,
+        (Algorithm::NvlsTree, _) => 0,
         _ => return None,
     };
     match ask.channels? {
         Channels::Count(count) => Some(count),
+        Channels::Own if threads == 0 => Some(NVLS_CHANNELS),
         Channels::Own => Some((whole(ask) / threads).clamp(1, own_channels(ask)) as u32),
     }
 }

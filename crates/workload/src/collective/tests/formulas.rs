@@ -260,7 +260,7 @@ fn allreduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
         }
         // Both halves flow up and down a tree of log levels, a segment of each in every step: at most four messages
         // of a member.
-        Algorithm::DoubleTree => Expected {
+        Algorithm::DoubleTree | Algorithm::NvlsTree => Expected {
             messages: 4 * (p - 1) * segments.div_ceil(2),
             bytes: 2 * (p - 1) * vector,
             bytes_rank_max: None,

@@ -298,6 +298,32 @@ fn nccl_chooses_by_what_its_channels_carry() {
     assert_eq!(sizes.map(|bytes| picked(None, bytes)), [Algorithm::DoubleTree; 2]);
 }
 
+/// Eight accelerators in a node with links of 309.6 GB/s to switches that add up, each the head of a channel with a
+/// ninth of that, 34.4 GB/s, and 400 Gb/s each; 5/6 of the heads' rates count.
+///
+/// - Two nodes: 25 + 2 · 14 us and bytes by 229 GB/s, 54.4 us of trees of `LL128` for 512 KiB, 60.4 us for 1 MiB; of
+///   1 GiB 4.7 ms, by a ring of `Simple` 5.2 ms.
+/// - Four nodes: 25 + 4 · 14 us and bytes by 8 · 25 · 5/6 = 167 GB/s: 1.69 ms of 256 MiB and 3.30 ms of 512 MiB, by a
+///   ring 1.73 and 3.03 ms.
+/// - One node with rings of 360 GB/s: 25 us and bytes by 229 GB/s, by a ring of `Simple` 56 us and bytes by 206 GB/s.
+#[test]
+fn nccl_adds_up_in_switches_of_nodes_where_its_model_makes_that_the_fastest() {
+    let picked = |nodes, network_rate, bytes: u64| {
+        let rule = Rule {
+            accelerators: Some(8),
+            network_rate: Some(BitRate::from_gbps(network_rate)),
+            channels: (nodes > 1).then_some(Channels::Own),
+            switches: Some(BitRate::from_gbps(2_477)),
+            ..Rule::of(Library::Nccl)
+        };
+        rule.algorithm(&collective(Kind::Allreduce, bytes / 8, 0, nodes), nodes)
+    };
+    use Algorithm::*;
+    assert_eq!([19, 20, 30].map(|log2| picked(2, 400, 1 << log2)), [DoubleTree, NvlsTree, NvlsTree]);
+    assert_eq!([28, 29].map(|log2| picked(4, 400, 1 << log2)), [NvlsTree, Ring]);
+    assert_eq!(picked(1, 360, 1 << 30), InNetwork);
+}
+
 #[test]
 fn libraries_work_by_node_where_nodes_have_several_ranks() {
     use Algorithm::*;
