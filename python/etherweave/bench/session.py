@@ -224,8 +224,8 @@ def run(
     )
     planned = experiments(programs, cluster.networks, campaign_options)
     campaign = Campaign(cluster.name, cluster.networks, planned, rule or StoppingRule(), seed)
-    _check_programs(campaign, cluster)
     _check_limits(campaign, limits, observer)
+    _check_programs(campaign, cluster)
     return _carried_out(campaign, output, cluster, limits.launch_s, telemetry, observer)
 
 
