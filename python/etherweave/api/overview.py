@@ -100,9 +100,11 @@ def _rows(result: Result, table: str, *columns: str) -> Iterator[tuple[Any, ...]
 def _jobs(result: Result) -> dict[str, dict[str, float]]:
     times: dict[str, list[float]] = {}
     clients = _clients(result)
-    for job, rank, duration_ns in _rows(result, "iterations", "job", "rank", "duration_ns"):
+    for job, duration_ns, *rank in _rows(
+        result, "iterations", "job", "duration_ns", *(["rank"] if clients else [])
+    ):
         # Rows of a server are its calls, which are parts of requests.
-        if not clients or rank < clients.get(job, math.inf):
+        if job not in clients or rank[0] < clients[job]:
             times.setdefault(job, []).append(duration_ns / 1e3)
     calls = _sampled_calls(result)
     return {
