@@ -236,6 +236,7 @@ def test_a_link_that_flows_share_is_a_queue_of_processor_sharing() -> None:
     for size, slowdown, time_us in job.rows:
         service_us = frames[size] * 8e-5
         # Delays and overheads, which do not queue, are in both times.
+        assert slowdown is not None
         fixed_us = time_us / slowdown - service_us
         slowdowns.append((time_us - fixed_us) / service_us)
     # Frames' headers add 2 % to the load.
