@@ -125,7 +125,7 @@ def directory(output: Path) -> Path:
         reject(f"{output}: expected a directory, but {above} is a file")
     if not os.access(above, os.W_OK):
         reject(f"{output}: no permission to write into {above}")
-    if not output.exists() and output.suffix.lower() in OF_FILES:
+    if output.suffix.lower() in OF_FILES and not os.path.lexists(output):
         reject(f"{output}: expected a directory, but {output.suffix} ends the name of a file")
     return output
 
