@@ -66,6 +66,15 @@ def test_an_aggregate_dispatch_counts_pairs_between_nodes() -> None:
     assert formulas.dispatch_egress_bytes(pair, 96) == 95 * pair
 
 
+def test_each_byte_of_a_participant_that_crosses_the_boundary_counts_once() -> None:
+    """1 MB of 8 and 32 participants: 7/8 of an all-to-all's blocks, 2 x 7/8 of an all-reduce."""
+    payload = formulas.collective_payload_bytes
+    assert payload("alltoall", 8, 10**6) == 875_000
+    assert payload("allgather", 32, 10**6) == 968_750
+    assert payload("allreduce", 8, 10**6) == 1_750_000
+    assert formulas.dispatch_egress_bytes(32 * 2 * 4096 * 2 / 8, 8) == 458_752
+
+
 def test_fairness_is_one_among_equals_and_the_share_of_those_that_send_otherwise() -> None:
     assert formulas.fairness([3.0, 3.0, 3.0]) == pytest.approx(1)
     assert formulas.fairness([1.0, 0.0, 0.0, 0.0]) == pytest.approx(1 / 4)

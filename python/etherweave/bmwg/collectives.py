@@ -5,7 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from etherweave.api.results import Result
 from etherweave.bmwg import kpis, model
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.formulas import algorithm_factor, bus_bandwidth, percentile
+from etherweave.bmwg.formulas import (
+    algorithm_factor,
+    bus_bandwidth,
+    collective_payload_bytes,
+    percentile,
+)
 from etherweave.bmwg.settings import Changes, too_many
 from etherweave.bmwg.traffic import collective
 
@@ -114,7 +119,7 @@ def collective_table(
     metrics = [
         *bandwidth_metrics(fabric),
         *more,
-        (model.Column("S_fabric [B]", kpis.BOUNDARY), lambda _, run: _payload_of_iteration(run)),
+        (model.Column("S_fabric [B]", kpis.SETTING), lambda case, _: _payload(case)),
         (
             model.Column("uplinks, most [%]", kpis.REPORTED),
             lambda _, run: max(kpis.uplink_shares(fabric, run), default=None),
@@ -123,15 +128,14 @@ def collective_table(
     ]
     note = (
         "Percentiles: what that share of iterations reaches. Algorithm: verified by who sends to "
-        "whom. S_fabric: acknowledged payload of the participant that sends most, in an iteration. "
+        "whom. S_fabric: payload of a participant in an iteration by its formula, each byte once. "
         "S of all-gather and all-to-all: all blocks of a participant, as nccl-tests counts."
     )
     return model.table(name, title, AXES, metrics, trials, note=note, plot=model.Plot(2, 6, (1, 3)))
 
 
-def _payload_of_iteration(result: Result) -> float | None:
-    iterations = len(set(result.values("iterations", "iteration")))
-    return kpis.payload_of_participant(result) / iterations if iterations else None
+def _payload(case: model.Case) -> float:
+    return collective_payload_bytes(*parts(case))
 
 
 def degradation(trials: model.Included, strategy: model.Cell = "ECMP") -> list[list[model.Cell]]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import dispatch_bytes, dispatch_egress_bytes, percentile
-from etherweave.bmwg.kpis import BOUNDARY, SOFTWARE, health, iterations_us, payload_of_participant
+from etherweave.bmwg.kpis import SETTING, SOFTWARE, health, iterations_us
 from etherweave.bmwg.model import Case, Column, Included, Metric, labelled
 from etherweave.bmwg.settings import too_many
 from etherweave.bmwg.traffic import Job, collective
@@ -78,13 +78,12 @@ def dispatch_metrics(fabric: BenchFabric) -> list[Metric]:
         name, count, batch = (case.labels[axis] for axis in AXES)
         return pair_bytes(MODELS[str(name)], int(str(count)), int(str(batch)))
 
-    def per_iteration(_: Case, result: Result) -> float | None:
-        iterations = len(iterations_us(result))
-        return payload_of_participant(result) / iterations if iterations else None
+    def sent(case: Case, result: Result) -> float:
+        return dispatch_egress_bytes(pair(case, result), int(str(case.labels["EP"])))
 
     return [
-        (Column("T_dispatch [B]", BOUNDARY), pair),
-        (Column("S_fabric [B]", BOUNDARY), per_iteration),
+        (Column("T_dispatch [B]", SETTING), pair),
+        (Column("S_fabric [B]", SETTING), sent),
         (Column("P50 [us]", SOFTWARE), lambda _, run: percentile(iterations_us(run), 50)),
         (Column("P99 [us]", SOFTWARE), lambda _, run: percentile(iterations_us(run), 99)),
         (Column("egress of an accelerator [GB/s]", SOFTWARE), egress_gbytes),

@@ -112,6 +112,15 @@ def dispatch_egress_bytes(pair_bytes: float, participants: int) -> float:
     return pair_bytes * (participants - 1)
 
 
+def collective_payload_bytes(operation: str, participants: int, size_bytes: int) -> float:
+    """Compute S_fabric of a collective: what a participant sends over the boundary [B] (Y 7).
+
+    Each byte of payload counts once: no flags of a protocol, no retransmission, no header. Where
+    participants send different amounts, as those of trees do, it is their mean.
+    """
+    return size_bytes * algorithm_factor(operation, participants)
+
+
 def marking_ratio(marked: int, packets: int) -> float:
     """Compute the share of packets with a congestion mark [%] (T 4.2)."""
     return 100 * marked / packets if packets else 0.0

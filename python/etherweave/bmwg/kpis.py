@@ -118,14 +118,6 @@ def out_of_order_rate(_: Case, result: Result) -> float:
     return flow_sums(result)[2] / (result.summary["end_ns"] * 1e-9)
 
 
-def payload_of_participant(result: Result) -> int:
-    """Return S_fabric: what the host that sends most sends over the boundary, once each [B]."""
-    sums: dict[str, int] = {}
-    for host, size in rows(result, "flows", "source_host", "bytes"):
-        sums[host] = sums.get(host, 0) + size
-    return max(sums.values(), default=0)
-
-
 def algorithm(result: Result) -> str:
     """Name the algorithm by who sends to whom: what ran, not what was asked for."""
     peers: dict[str, set[str]] = {}
