@@ -302,7 +302,8 @@ def test_a_run_stores_the_site_s_switches(tmp_path: Path, monkeypatch: pytest.Mo
     file.write_text('launcher.kind = "local"\n[hosts]\na.switch = "s1"\nb = {}\nc.switch = "s2"\n')
     cluster = cluster_of(read(file), hosts=["a", "b"])
     assert cluster.switches == {"a": "s1"}
-    faked = replace(cluster, launchers={"native": FakeLauncher(lambda number: latencies(10.0))})
+    launchers = {"native": FakeLauncher(lambda number: latencies(10.0))}
+    faked = replace(cluster, launchers=launchers, runs_from_path=False)
     monkeypatch.setattr(session, "cluster_of", lambda *_: faked)
     words = ["osu_latency", "--launches", "6", "--size", "1B:4B"]
     command_line.invoke("bench", "run", *words, "-o", tmp_path / "out", code=0)
