@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from etherweave.bmwg import formulas
+from etherweave.bmwg import formulas, kpis
 
 KV_MODELS = {
     "A": (32, 8, 128, 2),
@@ -67,7 +67,7 @@ def test_an_aggregate_dispatch_counts_pairs_between_nodes() -> None:
 
 
 def test_each_byte_of_a_participant_that_crosses_the_boundary_counts_once() -> None:
-    """1 MB of 8 and 32 participants: 7/8 of an all-to-all's blocks, 2 x 7/8 of an all-reduce."""
+    """Payload of 1 MB among 8 and 32 participants: 7/8 of an all-to-all's blocks, 2 x 7/8 of an all-reduce."""
     payload = formulas.collective_payload_bytes
     assert payload("alltoall", 8, 10**6) == 875_000
     assert payload("allgather", 32, 10**6) == 968_750
@@ -107,6 +107,15 @@ def test_percentiles_are_of_the_nearest_rank() -> None:
     assert [formulas.percentile(values, at) for at in (50, 95, 99, 99.9)] == [50, 95, 99, 100]
     with pytest.raises(ValueError, match="no value"):
         formulas.percentile([], 50)
+
+
+def test_a_percentile_that_no_sample_can_be_above_is_left_out() -> None:
+    """Samples above P99: one of 100, less than one of 99; P99.9 needs 1,000."""
+    assert kpis.tail_us(range(99), 99) is None
+    assert kpis.tail_us(range(100), 99) == 98
+    *_, middle, p95, p99, p999, largest = kpis.latency_cells([*range(1, 101)])
+    assert (middle, p95, p99, p999, largest) == (50, 95, 99, None, 100)
+    assert kpis.latency_cells([*range(1, 1_001)])[-2] == 999
 
 
 def test_rates_of_packets_are_shares_of_all() -> None:

@@ -57,7 +57,8 @@ def percentile(values: Iterable[float], percent: float) -> float:
     ordered = sorted(values)
     if not ordered:
         raise ValueError("a percentile of no value; expected one or more")
-    return ordered[max(math.ceil(percent / 100 * len(ordered)), 1) - 1]
+    rank = math.ceil(round(percent * len(ordered) / 100, 6))  # 99.9 % of 1,000 are 999.
+    return ordered[max(rank, 1) - 1]
 
 
 def roofline_s(

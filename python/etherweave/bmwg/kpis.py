@@ -203,12 +203,18 @@ def _mean(rates: Mapping[int, float]) -> float:
     return math.fsum(rates.values()) / len(rates)
 
 
-def latency_cells(values_us: Sequence[float]) -> list[float]:
-    """Return minimum, mean, percentiles and maximum [us]."""
+def tail_us(values_us: Sequence[float], percent: float) -> float | None:
+    """Return a percentile, or nothing where too few samples are there for one to be above it."""
+    if round(len(values_us) * (100 - percent), 6) < 100:
+        return None
+    return round(formulas.percentile(values_us, percent), PICOSECONDS)
+
+
+def latency_cells(values_us: Sequence[float]) -> list[float | None]:
+    """Return minimum, mean, percentiles as far as samples have them, and maximum [us]."""
     mean = math.fsum(values_us) / len(values_us)
-    percentiles = [formulas.percentile(values_us, percent) for percent in PERCENTILES]
-    cells = [min(values_us), mean, *percentiles, max(values_us)]
-    return [round(value, PICOSECONDS) for value in cells]
+    ends = [round(value, PICOSECONDS) for value in (min(values_us), mean, max(values_us))]
+    return [*ends[:2], *(tail_us(values_us, percent) for percent in PERCENTILES), ends[2]]
 
 
 PICOSECONDS = 6  # Decimal places of microseconds that are picoseconds, the steps of simulated time.
