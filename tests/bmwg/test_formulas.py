@@ -67,7 +67,7 @@ def test_an_aggregate_dispatch_counts_pairs_between_nodes() -> None:
 
 
 def test_each_byte_of_a_participant_that_crosses_the_boundary_counts_once() -> None:
-    """Payload of 1 MB among 8 and 32 participants: 7/8 of an all-to-all's blocks, 2 x 7/8 of an all-reduce."""
+    """Shares of 1 MB: 7/8 of an all-to-all's blocks, 2 x 7/8 of an all-reduce."""
     payload = formulas.collective_payload_bytes
     assert payload("alltoall", 8, 10**6) == 875_000
     assert payload("allgather", 32, 10**6) == 968_750
