@@ -251,3 +251,11 @@ def test_an_unknown_metric_is_rejected_with_the_known_ones() -> None:
     done = etherweave("--metric", "speed")
     assert done.exit_code == 2
     assert "--metric speed: expected one of bandwidth, " in done.stderr
+
+
+def test_a_negative_field_of_a_table_is_no_number_with_a_comma() -> None:
+    from etherweave.bench import document
+
+    assert document._COMMA.search("allreduce,8,-5,310,7") is None
+    for text in ("mean -1,5 us", "mean 5,310 us"):
+        assert document._COMMA.search(text)

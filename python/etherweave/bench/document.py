@@ -40,7 +40,7 @@ _MARKUP = re.compile(
 )
 """Tags of web pages around lines."""
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5}|#x[\da-fA-F]{1,4});")
-_COMMA = re.compile(r"(?<![\w.,=])\d{1,9},\d{1,9}(?:,\d{3})*(?:\.\d+)?(?![\w,])")
+_COMMA = re.compile(r"(?<![\w.,=])(?<!,-)\d{1,9},\d{1,9}(?:,\d{3})*(?:\.\d+)?(?![\w,])")
 _LOGGED = ("log", "message", "msg", "MESSAGE", "textPayload", "line")
 """Keys under which log collectors keep a line: Docker, journals, clouds."""
 _PROMPT = re.compile(r"(?:\[?[\w.-]+@[\w.-]+\b.*|\w+-\d[\d.]*)?[$%>#] ?|\S* ?[❯➜] ?")
