@@ -206,6 +206,16 @@ mod tests {
     }
 
     #[test]
+    fn services_whose_messages_depend_on_others_have_no_schedule() {
+        let text = "topology.single_switch.hosts = 2\n[[job]]\nname = \"a\"\nworkload.request_response = {}\n";
+        let schedules = Schedules::of(text, "services.toml", &[], 0).unwrap();
+        let error = schedules.jobs[0].bytes.as_ref().unwrap_err().to_string();
+        let expected = "job.0.workload: each rank decides by the messages that arrive what comes \
+                        next; expected a workload whose operations are known before a run, as those of MPI programs";
+        assert!(error.contains(expected), "{error}");
+    }
+
+    #[test]
     fn a_mistake_is_reported_as_by_a_run() {
         let error = Schedules::of("[switch]\nlatency = 300\n", "wrong.toml", &[], 0).unwrap_err().to_string();
         assert!(error.starts_with("wrong.toml:2:1: switch.latency: "), "{error}");

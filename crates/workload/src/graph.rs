@@ -264,8 +264,12 @@ impl Graph {
             }
             Nodes::File(source, count) => (source, *count),
             Nodes::Driven(..) => {
-                let expected = "operations that are known before a run";
-                return Err(InputError::new("workload", "a driver", expected));
+                let expected = "a workload whose operations are known before a run, as those of MPI programs";
+                return Err(InputError::new(
+                    "",
+                    "each rank decides by the messages that arrive what comes next",
+                    expected,
+                ));
             }
         };
         let (mut nodes, mut block) = (NodeLists::default(), NodeLists::default());

@@ -143,7 +143,7 @@ impl Generator for RequestResponse {
         let loads = services.iter().zip(self.counts()).map(|(service, count)| (load((service, count)), &service.name));
         let (load, name) = loads.max_by(|left, right| left.0.total_cmp(&right.0))?;
         let of = if name.is_empty() { String::new() } else { format!(" of {name}") };
-        (load > 1.0).then(|| format!("{load:.2} times the work that the servers{of} can do"))
+        (load >= 1.0).then(|| format!("{load:.2} times the work that the servers{of} can do"))
     }
 
     fn size(&self) -> Result<TrafficSize, InputErrors> {
@@ -417,6 +417,8 @@ mod tests {
         };
         let expected = "1.80 times the work that the servers of ads can do";
         assert_eq!(plan("10us").overload().as_deref(), Some(expected));
+        // Whatever a request takes besides its work is too much at a load of 1.
+        assert_eq!(plan("18us").overload().as_deref(), Some("1.00 times the work that the servers of ads can do"));
         assert_eq!(plan("19us").overload(), None);
         assert_eq!(workload("service = \"1s\"").overload(), None, "a closed loop waits");
         let own = workload("service = \"3us\"\nload.open.interval = \"2us\"").overload();
