@@ -201,6 +201,19 @@ def test_a_cable_rounded_up_is_noted_where_the_files_depend_on_it(system: str, n
     assert [note for note in notes if note.startswith("cables: ")] == [note] * bool(note)
 
 
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_trimming_that_no_file_configures_is_noted(system: str) -> None:
+    options = ExportOptions(system=system)
+    result = policy(SCENARIOS / "uet_incast.toml", options=options)
+    (note,) = (note for note in result.notes if "trimming" in note)
+    assert note.startswith("switch.trimming: not in the files, and switches drop packets")
+    last = list(compared({system: result}))[-1]
+    assert (last.setting, last.line) == ("packet trimming", "not written by control export")
+    without = policy(TESTBED, options=options)
+    assert not any("trimming" in note for note in without.notes)
+    assert all(line.setting in SETTINGS for line in compared({system: without}))
+
+
 SCENARIO: dict[str, object] = {
     "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 2}},
     "transport": {"roce": {}},

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from etherweave.control.qos.nos import SYSTEMS
-from etherweave.control.qos.policy import Policy
+from etherweave.control.qos.policy import TRIMMING, Policy
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "PFC of the lossless priority": {
@@ -91,6 +91,9 @@ def compared(policies: Mapping[str, Policy]) -> Iterator[SettingLine]:
             matching = (line for line in written[system] if pattern and re.search(pattern, line))
             line = REASONS.get((setting, system)) or next(matching, NONE)
             yield SettingLine(setting, system, line)
+    for system, policy in policies.items():
+        if any(note.startswith(TRIMMING) for note in policy.notes):
+            yield SettingLine("packet trimming", system, "not written by control export")
 
 
 def _lossless(policy: Policy) -> str:

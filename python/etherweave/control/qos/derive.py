@@ -34,6 +34,7 @@ from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, device_
 from etherweave.control.qos.policy import (
     DSCPS,
     PRIORITIES,
+    TRIMMING,
     BufferPolicy,
     FlowControl,
     HostPolicy,
@@ -183,6 +184,7 @@ def policy(
     groups = 1 if control is FlowControl.GLOBAL_PAUSE else len(lossless)
     switches, hosts = _devices(built, options.mtu_bytes, cables, groups * is_computed)
     notes += [*cables.notes(options.system), *shares.notes, *_ecn_notes(is_marked, settings)]
+    notes += _trimming_notes(settings["switch"])
     watchdog = _watchdog(options, settings)
     if options.watchdog is None:
         pfc = settings["flow_control"].get("pfc", {})
@@ -251,6 +253,14 @@ def _ecn_notes(is_marked: bool, settings: Mapping[str, Any]) -> list[str]:
     simulated = "dcqcn" in settings["transport"]["roce"]
     nics = "" if simulated else " and DCQCN at NICs, which were not simulated"
     return [f"switch.ecn: not in the scenario: ECN {sizes}{nics}, {VENDOR}; --no-ecn leaves it out"]
+
+
+def _trimming_notes(switch: Mapping[str, Any]) -> list[str]:
+    """Return a note where switches trim packets in the simulation, which no file configures."""
+    if "trimming" not in switch:
+        return []
+    parts = "the size, the queue of trimmed packets and the action of the buffer's profile"
+    return [f"{TRIMMING}: not in the files, and switches drop packets: configure {parts}"]
 
 
 def _written(scenario: ScenarioSource, overrides: Overrides) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from etherweave.api.code_points import octet
 
 PRIORITIES = range(8)  # Of 802.1Q.
 DSCPS = range(64)  # Code points of RFC 2474.
+TRIMMING = "switch.trimming"  # Key of a setting that no file has.
 
 
 class PolicyError(ValueError):
