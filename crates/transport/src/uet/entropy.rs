@@ -201,22 +201,29 @@ struct Reps {
     fresh: u8,
     /// Packets to come with random values.
     explored: u8,
-    /// Values are used again and again until a value comes after that time.
+    /// Values are used again and again until a value comes, or a packet is lost, after that time.
     frozen_until: Option<Time>,
 }
 
 impl Reps {
     fn recycle(&mut self, now: Time, entropy: u16) {
-        if self.frozen_until.take_if(|until| now > *until).is_some() {
-            *self = Reps { explored: EXPLORED, ..Reps::default() };
-        }
+        self.thaw(now);
         self.values[usize::from(self.head)] = entropy;
         self.head = (self.head + 1) % REPS_VALUES;
         self.kept = (self.kept + 1).min(REPS_VALUES);
         self.fresh = (self.fresh + 1).min(REPS_VALUES);
     }
 
+    /// Forgets all values once they were used again for long enough.
+    fn thaw(&mut self, now: Time) {
+        if self.frozen_until.is_some_and(|until| now > until) {
+            *self = Reps { explored: EXPLORED, ..Reps::default() };
+        }
+    }
+
+    /// The reference simulator thaws by an acknowledgement alone: none comes where all values lead to a failed link.
     fn freeze(&mut self, now: Time) {
+        self.thaw(now);
         if self.explored == 0 && self.kept > 0 {
             self.frozen_until.get_or_insert(now + FROZEN);
         }
@@ -289,5 +296,18 @@ mod tests {
         entropies.heed(late, 77, PathFeedback::Unmarked);
         assert!(!taken(&mut entropies, usize::from(EXPLORED)).contains(&77));
         assert_eq!(entropies.next(), 77);
+    }
+
+    #[test]
+    fn reps_leaves_values_that_all_lead_to_a_failed_link() {
+        let mut entropies = Entropies::new(LoadBalancing::Reps, 256);
+        entropies.heed(Time::ZERO, 5, PathFeedback::Unmarked);
+        let mut lost = |at: Time| {
+            entropies.heed(at, 5, PathFeedback::Lost);
+            taken(&mut entropies, 3)
+        };
+        assert_eq!(lost(Time::ZERO), [5, 5, 5]);
+        assert_eq!(lost(Time::ZERO + FROZEN), [5, 5, 5]);
+        assert!(!lost(Time::ZERO + FROZEN + Duration::from_us(1)).contains(&5));
     }
 }
