@@ -222,10 +222,10 @@ impl SentCounts {
 /// Packets that were sent again though they were not lost.
 fn resent(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option<String> {
     let transport = scenario.lossless_transport();
-    let &SentCounts { packets, resent, .. } = sent;
+    let &SentCounts { packets, resent, timeouts, .. } = sent;
     let lost = lost_packets(report);
     let keeps_order = scenario.routing.keeps_order() && !host_ports::is_per_packet(scenario);
-    let (needless, reason) = transport.needless(&ResentCounts { resent, lost, keeps_order });
+    let (needless, reason) = transport.needless(&ResentCounts { resent, lost, timeouts, keeps_order });
     let share = needless as f64 / packets.max(1) as f64;
     let percent = 100.0 * share;
     (share > RESENT_MAX).then(|| format!("{percent:.1} % of data packets were sent again that were not lost: {reason}"))

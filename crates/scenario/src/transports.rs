@@ -1,6 +1,7 @@
 //! Transports of jobs: each has its own, or that of the run.
 
 use etherweave_primitives::{Bytes, Duration, HostId, InputError, InputErrors};
+use etherweave_routing::RoutingKind;
 use etherweave_sim::params::{FlowControl, Transport};
 use etherweave_topology::Topology;
 
@@ -79,7 +80,34 @@ pub(crate) fn locate(scenario: &Scenario, errors: InputErrors) -> InputErrors {
 
 /// Warnings about transports that are known before a run.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> impl Iterator<Item = String> {
-    late_marks(scenario, topology).into_iter().chain(credits_beside_pauses(scenario))
+    let paths = [late_marks(scenario, topology), short_round_trip(scenario, topology), single_path(scenario, topology)];
+    paths.into_iter().flatten().chain(credits_beside_pauses(scenario))
+}
+
+/// Windows for a round trip that a cable alone exceeds.
+fn short_round_trip(scenario: &Scenario, topology: &Topology) -> Option<String> {
+    let cable = topology.channels().iter().map(|channel| channel.length).max()?;
+    let (there_and_back, trips) = (cable.propagation_time() * 2, nscc_round_trips(scenario));
+    let stated = trips.min().filter(|&trip| trip < there_and_back)?;
+    Some(format!(
+        "transport.uet.nscc.base_round_trip: {stated}; a cable of {cable} alone takes {there_and_back} there and back: \
+         windows stay too small for its rate"
+    ))
+}
+
+fn nscc_round_trips(scenario: &Scenario) -> impl Iterator<Item = Duration> {
+    scenario.each_transport().filter_map(|own| Some(own.uet()?.nscc.as_ref()?.base_round_trip))
+}
+
+/// Entropy values on a routing with one path for a pair of hosts.
+fn single_path(scenario: &Scenario, topology: &Topology) -> Option<String> {
+    let spreads = |own: &Transport| own.uet().is_some() && own.places_any_order();
+    let has_effect = scenario.routing != RoutingKind::UpDown || topology.switches() < 3;
+    (!has_effect && scenario.each_transport().any(spreads)).then(|| {
+        "routing: up_down takes one path for a pair of hosts, whatever transport.uet.load_balancing chooses; \"ecmp\" \
+         hashes entropy values to paths"
+            .to_owned()
+    })
 }
 
 /// Receivers that grant what pauses stop: neither knows of the other.
@@ -104,8 +132,7 @@ fn credits_beside_pauses(scenario: &Scenario) -> Option<String> {
 fn late_marks(scenario: &Scenario, topology: &Topology) -> Option<String> {
     let marked_from = scenario.switch.ecn?.queue_min;
     let rate = topology.channel(*topology.host_channels(HostId::new(0)).first()?).rate;
-    let trips = scenario.each_transport().filter_map(|own| Some(own.uet()?.nscc.as_ref()?.base_round_trip));
-    let last = Bytes::new(rate.bytes_in(trips.min()?).get() / 5 * 4);
+    let last = Bytes::new(rate.bytes_in(nscc_round_trips(scenario).min()?).get() / 5 * 4);
     (marked_from > last).then(|| {
         format!(
             "switch.ecn.queue_min: {marked_from}; marks begin beyond {last}, 0.8 bandwidth-delay products by \
@@ -169,6 +196,21 @@ mod tests {
             let [warning] = &warnings("61kB", ports)[..] else { panic!("a single warning") };
             assert!(warning.starts_with("switch.ecn.queue_min: 61kB; marks begin beyond 60kB"), "{warning}");
         }
+    }
+
+    #[test]
+    fn round_trips_below_those_of_a_cable_and_routings_of_one_path_are_warned_of() {
+        let warnings = |key: &str, value: &str| {
+            let changed = (key.to_owned(), value.to_owned());
+            let text = include_str!("../../../scenarios/uet.toml");
+            Run::start(text, "x.toml", &[changed], 1, &[]).unwrap().estimate().warnings.clone()
+        };
+        assert_eq!(warnings("seed", "2"), Vec::<String>::new());
+        let [warning] = &warnings("topology.fat_tree.uplink_cable", "\"2km\"")[..] else { panic!("a single warning") };
+        let expected = "a cable of 2km alone takes 20us there and back: windows stay too small for its rate";
+        assert!(warning.ends_with(expected), "{warning}");
+        let [warning] = &warnings("routing", "\"up_down\"")[..] else { panic!("a single warning") };
+        assert!(warning.starts_with("routing: up_down takes one path for a pair of hosts"), "{warning}");
     }
 
     #[test]

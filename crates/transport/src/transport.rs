@@ -34,6 +34,8 @@ pub struct ResentCounts {
     pub resent: u64,
     /// Packets that the network lost.
     pub lost: u64,
+    /// Waits of senders for their retransmission timer.
+    pub timeouts: u64,
     /// Whether packets of a flow keep their order.
     pub keeps_order: bool,
 }

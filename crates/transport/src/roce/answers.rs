@@ -63,7 +63,7 @@ impl TransportParams for RoceParams {
     }
 
     fn needless(&self, counts: &ResentCounts) -> (u64, &'static str) {
-        let &ResentCounts { resent, lost, keeps_order } = counts;
+        let &ResentCounts { resent, lost, keeps_order, .. } = counts;
         let early = "transport.roce.retransmission_timeout is shorter than their wait in queues";
         let is_selective = self.reliability == Reliability::SelectiveRepeat;
         match is_selective {

@@ -37,8 +37,10 @@ impl TransportParams for UetParams {
     }
 
     /// What was trimmed is sent again, and is no loss of a switch.
-    fn needless(&self, _counts: &ResentCounts) -> (u64, &'static str) {
-        (0, "")
+    /// Trimmed packets are sent again with reason; the timer takes each packet by itself.
+    fn needless(&self, counts: &ResentCounts) -> (u64, &'static str) {
+        let reason = "transport.uet.retransmission_timeout is shorter than their round trip";
+        (counts.timeouts.min(counts.resent).saturating_sub(counts.lost), reason)
     }
 
     fn payload(&self) -> Bytes {
