@@ -4,7 +4,7 @@ use etherweave_primitives::{InputError, SwitchId};
 use etherweave_routing::{
     FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, check_replaced, prove, tables::Trigger,
 };
-use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams};
+use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams, Transport};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
@@ -120,12 +120,25 @@ pub(crate) fn check_output_queue(scenario: &Scenario) -> Result<(), InputError> 
     InputError::unless(is_used || queue == default, "switch.output_queue", queue, expected)
 }
 
-/// What must be known before a run: that it may deadlock, and that packets overtake each other which the transport then
-/// takes for lost.
+/// What must be known before a run: that it may deadlock, that packets overtake each other which the transport then
+/// takes for lost, and that there is one path where the transport chooses among several.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let topology = topology.by_port();
     let saturation = saturation_warning(scenario.routing, "routing", topology);
-    [deadlock_warning(scenario, topology), reordering_warning(scenario), saturation].into_iter().flatten().collect()
+    let single_path = single_path_warning(scenario, topology);
+    let warnings = [deadlock_warning(scenario, topology), reordering_warning(scenario), saturation, single_path];
+    warnings.into_iter().flatten().collect()
+}
+
+/// The warning that entropy values are on a routing with one path for a pair of hosts.
+fn single_path_warning(scenario: &Scenario, topology: &Topology) -> Option<String> {
+    let spreads = |own: &Transport| own.uet().is_some() && own.places_any_order();
+    let has_effect = scenario.routing != RoutingKind::UpDown || topology.switches() < 3;
+    (!has_effect && scenario.each_transport().any(spreads)).then(|| {
+        "routing: up_down takes one path for a pair of hosts, whatever transport.uet.load_balancing chooses; \"ecmp\" \
+         hashes entropy values to paths"
+            .to_owned()
+    })
 }
 
 /// The warning that no global port can be marked as saturated: of so few ports none can hold so much more than their

@@ -1,7 +1,6 @@
 //! Transports of jobs: each has its own, or that of the run.
 
 use etherweave_primitives::{Bytes, Duration, HostId, InputError, InputErrors};
-use etherweave_routing::RoutingKind;
 use etherweave_sim::params::{FlowControl, Transport};
 use etherweave_topology::Topology;
 
@@ -80,7 +79,7 @@ pub(crate) fn locate(scenario: &Scenario, errors: InputErrors) -> InputErrors {
 
 /// Warnings about transports that are known before a run.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> impl Iterator<Item = String> {
-    let paths = [late_marks(scenario, topology), short_round_trip(scenario, topology), single_path(scenario, topology)];
+    let paths = [late_marks(scenario, topology), short_round_trip(scenario, topology)];
     paths.into_iter().flatten().chain(credits_beside_pauses(scenario))
 }
 
@@ -97,17 +96,6 @@ fn short_round_trip(scenario: &Scenario, topology: &Topology) -> Option<String> 
 
 fn nscc_round_trips(scenario: &Scenario) -> impl Iterator<Item = Duration> {
     scenario.each_transport().filter_map(|own| Some(own.uet()?.nscc.as_ref()?.base_round_trip))
-}
-
-/// Entropy values on a routing with one path for a pair of hosts.
-fn single_path(scenario: &Scenario, topology: &Topology) -> Option<String> {
-    let spreads = |own: &Transport| own.uet().is_some() && own.places_any_order();
-    let has_effect = scenario.routing != RoutingKind::UpDown || topology.switches() < 3;
-    (!has_effect && scenario.each_transport().any(spreads)).then(|| {
-        "routing: up_down takes one path for a pair of hosts, whatever transport.uet.load_balancing chooses; \"ecmp\" \
-         hashes entropy values to paths"
-            .to_owned()
-    })
 }
 
 /// Receivers that grant what pauses stop: neither knows of the other.
