@@ -84,11 +84,8 @@ def test_a_line_of_a_group_is_the_first_sentence_of_its_verb() -> None:
 
 @pytest.mark.parametrize("verb", ["run", "curve", "observe"])
 def test_threads_are_by_default_the_processors_that_the_process_may_use(verb: str) -> None:
-    words = [
-        sys.executable,
-        "-c",
-        f"from etherweave.cli import {verb} as v; print(v.ALL_PROCESSORS)",
-    ]
+    script = "from etherweave.cli import parameters; print(parameters.ALL_PROCESSORS)"
+    words = [sys.executable, "-c", script]
     processor = min(os.sched_getaffinity(0))
     assert subprocess.check_output(["taskset", "-c", str(processor), *words], text=True) == "1\n"
     threads = next(option for option in dict(commands())[verb].params if option.name == "threads")
