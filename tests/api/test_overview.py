@@ -206,6 +206,25 @@ def test_rates_that_follow_the_load_are_summed_up() -> None:
     assert figures()["rates"] == {}
 
 
+def test_trimmed_packets_and_retransmissions_are_summed_up_where_switches_trim() -> None:
+    ports = [PORT | PAUSES | {"port": port, "trimmed_packets": port} for port in (0, 1, 1, 2)]
+    flows = [{"retransmissions": count} for count in (3, 0, 2)]
+    trims = figures(resolved="[switch.trimming]", ports=ports, flows=flows)["trims"]
+    assert (trims["packets"], trims["retransmissions"]) == (4, 5)
+    assert [(port["port"], port["packets"]) for port in trims["ports"]] == [(1, 2), (2, 2)]
+    assert figures(ports=ports, flows=flows)["trims"] == {}
+
+
+def test_storms_name_their_ports_in_order_of_time() -> None:
+    counts = ("tx_ok_packets", "tx_drops_packets", "rx_ok_packets", "rx_drops_packets")
+    row = {"node": "s0", "peer": "h0", "priority": 3, "restored_ns": math.nan}
+    row |= dict.fromkeys(counts, 0)
+    rows = [row | {"port": port, "detected_ns": time} for port, time in ((1, 135e3), (2, 70e3))]
+    storms = figures(storms=rows)["storms"]
+    assert [storm["port"] for storm in storms] == ["s0 port 2 to h0", "s0 port 1 to h0"]
+    assert [storm["detected_us"] for storm in storms] == [70, 135]
+
+
 def test_learning_switches_are_summed_up() -> None:
     names = ("entries_max", "unlearnt_packets", "flooded_packets", "copied_packets")
     rows = [dict(zip(names, row, strict=True)) for row in [(3, 0, 1, 2), (2, 5, 7, 11)]]

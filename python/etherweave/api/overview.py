@@ -44,15 +44,17 @@ def overview(result: Result) -> dict[str, Any]:
         that they offered and the one ``load_asked`` for, and slowdowns against an idle fabric, of
         all and by classes of ``sizes``. ``goodput_gbps``: the sum of the streams' own rates, the
         mean over launches; of flows, which are not there at once, that of their job.
-        ``drops``: ``packets``, ``bytes``, and the worst ``ports``. ``pauses``: ``frames`` sent, by
+        ``drops``: ``packets``, ``bytes``, and the worst ``ports``. ``trims``: where switches trim,
+        the ``packets`` that they trimmed, the worst ``ports``, and the ``retransmissions`` of all
+        flows. ``pauses``: ``frames`` sent, by
         cause where the result has them apart, and the worst ``ports``, each with ``duration_us``,
         for which it held its peer paused. ``failures``: what links lost while they were down, see
         :func:`failures`. ``sleeps``: of ports that sleep between frames, how many there are, how
         often they woke, the share of the time that they were asleep, and how long a frame that woke
-        one waited. ``storms``: storms of pauses that watchdogs detected, each with ``port``,
-        ``priority``, ``detected_us``, ``restored_us`` (none if not in the run) and the packets that
-        were discarded, ``tx_drops`` for the port and ``rx_drops`` from it, or passed, ``tx_ok`` and
-        ``rx_ok``. ``replays``: of links
+        one waited. ``storms``: storms of pauses that watchdogs detected, by time, each with
+        ``port``, ``priority``, ``detected_us``, ``restored_us`` (none if not in the run) and the
+        packets that were discarded, ``tx_drops`` for the port and ``rx_drops`` from it, or passed,
+        ``tx_ok`` and ``rx_ok``. ``replays``: of links
         that send damaged frames again, ``frames``, ``replays``, ``lost_frames``, the times that
         transmitters lost and waited for room, and ``message_bytes``. ``rates``:
         of ports whose rate follows their load, how many there are, how often they changed it, the
@@ -76,6 +78,7 @@ def overview(result: Result) -> dict[str, Any]:
         "streams": streams,
         "flows": flows,
         "drops": _drops(result),
+        "trims": _trims(result),
         "pauses": _pauses(result),
         "failures": failures(result),
         "sleeps": _sleeps(result),
@@ -141,20 +144,21 @@ def _learning(result: Result) -> dict[str, int]:
 
 
 def _storms(result: Result) -> list[dict[str, Any]]:
-    columns = ("node", "peer", "priority", "detected_ns", "restored_ns")
+    columns = ("node", "port", "peer", "priority", "detected_ns", "restored_ns")
     packets = ("tx_ok_packets", "tx_drops_packets", "rx_ok_packets", "rx_drops_packets")
-    return [
+    storms = [
         {
-            "port": f"{node} to {peer}",
+            "port": f"{node} port {port} to {peer}",
             "priority": priority,
             "detected_us": detected_ns / 1e3,
             "restored_us": None if math.isnan(restored_ns) else restored_ns / 1e3,
         }
         | dict(zip(("tx_ok", "tx_drops", "rx_ok", "rx_drops"), counts, strict=True))
-        for node, peer, priority, detected_ns, restored_ns, *counts in _rows(
+        for node, port, peer, priority, detected_ns, restored_ns, *counts in _rows(
             result, "storms", *columns, *packets
         )
     ]
+    return sorted(storms, key=lambda storm: storm["detected_us"])
 
 
 def _replays(result: Result) -> dict[str, float]:
@@ -337,6 +341,22 @@ def _drops(result: Result) -> dict[str, Any]:
         "packets": sum(packets for packets, _ in ports.values()),
         "bytes": sum(size for _, size in ports.values()),
         "ports": [_port(at) | {"packets": packets, "bytes": size} for at, (packets, size) in worst],
+    }
+
+
+def _trims(result: Result) -> dict[str, Any]:
+    if "[switch.trimming]" not in result.resolved or "ports" not in result.tables:
+        return {}
+    ports: dict[tuple[str, int, str], int] = {}
+    columns = ("node", "port", "peer", "trimmed_packets")
+    for node, port, peer, packets in result.rows("ports", *columns):
+        if packets:
+            ports[node, port, peer] = ports.get((node, port, peer), 0) + packets
+    worst = sorted(ports.items(), key=lambda item: -item[1])[:WORST_MAX]
+    return {
+        "packets": sum(ports.values()),
+        "retransmissions": sum(count for (count,) in _rows(result, "flows", "retransmissions")),
+        "ports": [_port(place) | {"packets": packets} for place, packets in worst],
     }
 
 

@@ -18,6 +18,7 @@ def run_lines(result: Result, figures: dict[str, Any]) -> list[str]:
         *job_lines(result, figures),
         *nccl_lines(result),
         *_drop_lines(figures),
+        *_trim_lines(figures),
         *_pause_lines(figures),
         *_failure_lines(figures),
         *_storm_lines(figures),
@@ -92,6 +93,15 @@ def _drop_lines(figures: dict[str, Any]) -> list[str]:
     return [f"drops: {drops['packets']:,} packets, {drops['bytes']:,} B; most at {worst}"]
 
 
+def _trim_lines(figures: dict[str, Any]) -> list[str]:
+    trims = figures["trims"]
+    if not trims:
+        return []
+    worst = ", ".join(f"{_port(port)} {port['packets']:,}" for port in trims["ports"])
+    most = f"; most at {worst}" if worst else ""
+    return [f"trimmed: {trims['packets']:,} packets, {trims['retransmissions']:,} sent again{most}"]
+
+
 def _pause_lines(figures: dict[str, Any]) -> list[str]:
     pauses = figures["pauses"]
     if not pauses["frames"]:
@@ -103,7 +113,7 @@ def _pause_lines(figures: dict[str, Any]) -> list[str]:
     ]
     apart = f" ({', '.join(causes)})" if causes else ""
     worst = ", ".join(f"{_port(port)} {port['duration_us']:,.2f} us" for port in pauses["ports"])
-    return [f"pauses: {pauses['frames']:,} frames{apart}; longest by {worst}"]
+    return [f"pauses: {pauses['frames']:,} frames{apart}; longest in total by {worst}"]
 
 
 def _failure_lines(figures: dict[str, Any]) -> list[str]:
