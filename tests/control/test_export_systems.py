@@ -12,6 +12,7 @@ from etherweave.control.qos.comparison import NONE, REASONS, SETTINGS, compared
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import SYSTEMS, files
 from etherweave.control.qos.policy import Policy, PolicyError, Watchdog
+from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 TESTBED = SCENARIOS / "qos_ets.toml"
@@ -245,3 +246,10 @@ def test_lines_are_those_of_the_lossless_class() -> None:
 def test_what_a_scenario_does_not_have_is_said() -> None:
     lines = found(flow_control={"none": {}})
     assert {lines["PFC of the lossless priority", system] for system in SYSTEMS} == {NONE}
+
+
+def test_systems_that_lack_an_action_of_the_watchdog_are_left_out_of_the_comparison() -> None:
+    action = "flow_control.pfc.watchdog.action=forward"
+    ended = command_line.invoke("control", "systems", str(TESTBED), "-s", action)
+    assert ended.exit_code == 0 and "  sonic  " in ended.stdout and "  eos" not in ended.stdout
+    assert "note: eos is left out: flow_control.pfc.watchdog.action: forward" in ended.stderr

@@ -1,5 +1,6 @@
 """The verb ``control systems``."""
 
+import sys
 from itertools import groupby
 
 import etherweave
@@ -8,7 +9,7 @@ from etherweave.cli.parameters import File, Settings, overrides
 from etherweave.control.qos import derive
 from etherweave.control.qos.comparison import compared
 from etherweave.control.qos.nos import SYSTEMS
-from etherweave.control.qos.policy import PolicyError
+from etherweave.control.qos.policy import Policy, PolicyError
 
 EXAMPLES = """Examples:
 etherweave control systems scenarios/dcqcn.toml"""
@@ -20,11 +21,19 @@ def systems(file: File, *, settings: Settings = None) -> None:
     The lines are those of `control export` for the first switch and its first port.
     """
     with mistakes(etherweave.ScenarioError, PolicyError):
-        policies = {
-            system: derive.policy(file, overrides(settings), derive.ExportOptions(system=system))
-            for system in SYSTEMS
-        }
+        policies = dict[str, Policy]()
+        errors = dict[str, PolicyError]()
+        for system in SYSTEMS:
+            options = derive.ExportOptions(system=system)
+            try:
+                policies[system] = derive.policy(file, overrides(settings), options)
+            except PolicyError as error:
+                errors[system] = error
+        if not policies:
+            raise next(iter(errors.values()))
         lines = list(compared(policies))
+    for system, reason in errors.items():
+        print(f"note: {system} is left out: {reason}", file=sys.stderr)
     width = max(map(len, SYSTEMS))
     for setting, rows in groupby(lines, key=lambda line: line.setting):
         print(setting)
