@@ -114,7 +114,7 @@ def test_parts_of_ultra_ethernet_without_what_they_need_are_errors(
 
 
 def test_credits_of_receivers_beside_pauses_are_a_warning(tmp_path: Path) -> None:
-    text = f"[flow_control.pfc]\npriorities = [0]\n{UET}rccc = {{}}\n{JOB}"
+    text = f'routing = "ecmp"\n[flow_control.pfc]\npriorities = [0]\n{UET}rccc = {{}}\n{JOB}'
     (path := tmp_path / "x.toml").write_text(text)
     (warning,) = etherweave.run(path).summary["warnings"]
     assert warning.startswith("transport.uet.rccc: receivers grant credits in priority 0 of incast")
