@@ -111,8 +111,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard out
 ALL_PROCESSORS = usable_processors()  # Default of :data:`Threads`.
 
 
-OF_FILES = (".csv", ".html", ".json", ".md", ".parquet", ".pdf", ".png", ".svg", ".toml")
-OF_FILES += (".dot", ".gml", ".graphml", ".topo", ".txt", ".xlsx", ".xml", ".yaml", ".yml")
+OF_FILES = (
+    *(".csv", ".html", ".json", ".md", ".parquet", ".pdf", ".png", ".svg", ".toml"),
+    *(".dot", ".gml", ".graphml", ".topo", ".txt", ".xlsx", ".xml", ".yaml", ".yml"),
+)
 """Ends of names that no directory is made with."""
 
 
