@@ -118,8 +118,8 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 def slowdown(result: Result, share: float, below: float = SHORT, least: int = 0) -> float:
     """Return a quantile of slowdowns of flows of some sizes."""
-    rows = background(result).rows
-    return quantile([factor for size, factor, _ in rows if least <= size < below], share)
+    rows = [(size, factor) for size, factor, _ in background(result).rows if factor is not None]
+    return quantile([factor for size, factor in rows if least <= size < below], share)
 
 
 def reduction(results: Results) -> float:
