@@ -381,8 +381,8 @@ def test_a_cluster_of_dask_gives_the_same_answer(tmp_path: Path) -> None:
 
 
 def test_a_plain_run_imports_no_library_of_sensitivity(tmp_path: Path) -> None:
-    case = tmp_path / "pair.toml"
-    case.write_text("topology.single_switch.hosts = 2\ntransport.roce = {}\n" + JOB)
-    code = f"import etherweave, sys; etherweave.run({str(case)!r}); print('SALib' in sys.modules)"
+    file = tmp_path / "pair.toml"
+    file.write_text("topology.single_switch.hosts = 2\ntransport.roce = {}\n" + JOB)
+    code = f"import etherweave, sys; etherweave.run({str(file)!r}); print('SALib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

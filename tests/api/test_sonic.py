@@ -152,7 +152,7 @@ def pause(result: Result) -> None:
 
 
 def pause_lossy(result: Result) -> None:
-    """As without a pause, of which the port counts the frames alone."""
+    """The port counts pause frames, and holds nothing."""
     (row,) = [row for row in ports(result, "switch0", 0) if row["peer"] == "host0"]
     assert row["rx_pause_xoff_packets"] > 0 and row["rx_pause_duration_ns"] == 0
     assert dropped(result) == 0
@@ -172,7 +172,7 @@ def delay_short(result: Result) -> None:
 
 
 def delay_long(result: Result) -> None:
-    """What comes in 140 us of the pause at 100 Gb/s, less threshold and headroom."""
+    """Loses the bytes of 140 us at 100 Gb/s beyond threshold and headroom."""
     (row,) = [row for row in ports(result, "switch0") if row["peer"] == "host0"]
     assert row["drops_bytes"] == pytest.approx(140e-6 * 100e9 / 8 - 600e3, rel=0.05)
     assert row["drops_packets"] == dropped(result) and is_complete(result)

@@ -166,10 +166,10 @@ def test_an_experiment_that_only_fails_is_given_up(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     launcher = FakeLauncher(lambda number: Ending.FAILED)
     launch_until_decided(store, {"lan": launcher}, 1)
-    row = summarised(store)
-    assert (len(launcher.jobs), row.has_failed, row.is_finished) == (3, True, True)
-    assert row.warnings[0] == "osu_latency on lan, a,b: given up, launches fail"
-    save(store, row)
+    summary = summarised(store)
+    assert (len(launcher.jobs), summary.has_failed, summary.is_finished) == (3, True, True)
+    assert summary.warnings[0] == "osu_latency on lan, a,b: given up, launches fail"
+    save(store, summary)
     assert polars.read_csv(store.directory / "launches.csv").height == 3
 
 

@@ -40,12 +40,14 @@ def parsed(text: str) -> Iterator[Metric]:
 
 @pytest.mark.parametrize(("transport", "is_in_kernel"), [("roce", False), ("tcp", True)])
 def test_kinds_of_processor_time_fill_the_run_of_a_rank(transport: str, is_in_kernel: bool) -> None:
-    run = ran(transport)
-    rows = run.to_polars("host_samples")
+    result = ran(transport)
+    rows = result.to_polars("host_samples")
     kinds = pl.sum_horizontal("user_ns", "system_ns", "waiting_ns")
     sums = rows.group_by("host").agg(kinds.sum().alias("rank"), pl.col("softirq_ns").sum())
     longest = sums["rank"].max()
-    assert longest == pytest.approx(run.summary["end_ns"], rel=2e-3), "but the last acknowledgement"
+    assert longest == pytest.approx(result.summary["end_ns"], rel=2e-3), (
+        "but the last acknowledgement"
+    )
     assert (sum(sums["softirq_ns"]) > 0) == is_in_kernel
     assert sums.filter(host="host2").row(0)[1:] == (0, 0), "no rank is there"
 

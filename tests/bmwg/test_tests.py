@@ -121,7 +121,7 @@ def test_the_algorithm_of_a_collective_is_verified_by_its_peers(home: Path) -> N
 
 
 def test_the_distribution_of_latency_ends_at_its_largest_value(home: Path) -> None:
-    statistics, row = run(home, "5.2").tables
+    statistics, distribution = run(home, "5.2").tables
     one_way = column(statistics, "time")
     largest = [
         value
@@ -130,7 +130,9 @@ def test_the_distribution_of_latency_ends_at_its_largest_value(home: Path) -> No
     ]
     ends = [
         value
-        for share, value in zip(column(row, "messages [%]"), column(row, "one way"), strict=True)
+        for share, value in zip(
+            column(distribution, "messages [%]"), column(distribution, "one way"), strict=True
+        )
         if share == 100
     ]
     assert ends == pytest.approx(largest)

@@ -68,8 +68,10 @@ def test_the_device_is_one_with_fast_enough_ports(rate: str, system: str, device
 
 def test_rows_of_the_device_s_own_table_count() -> None:
     table = read_lookup("x.ini", "# speed cable size xon xoff\n100000 7m 1 2 99999 0\n")
-    run = policy({"topology": PAIR}, options=ExportOptions(lookup=table))
-    assert {(port.cable_m, port.headroom_bytes) for port in run.switches[0].ports} == {(7, 99_999)}
+    exported = policy({"topology": PAIR}, options=ExportOptions(lookup=table))
+    assert {(port.cable_m, port.headroom_bytes) for port in exported.switches[0].ports} == {
+        (7, 99_999)
+    }
     with pytest.raises(PolicyError, match=r"x\.ini:1: '100000 7m 1'; expected speed, cable, size"):
         read_lookup("x.ini", "100000 7m 1")
     with pytest.raises(PolicyError, match=r"x\.ini: no row"):

@@ -226,15 +226,15 @@ def test_applications_use_the_links_that_frames_take_in_a_lab(scope: LabScope) -
 
 def test_applications_go_round_a_paused_port_where_frames_of_a_lab_do(scope: LabScope) -> None:
     lab = lifecycle.up(scope, "one", APPLICATION)
-    case = find_diversion(lab.layout)
-    assert case is not None
+    diversion = find_diversion(lab.layout)
+    assert diversion is not None
     # The other host of its group sends over the same global link, whose switch then pauses both.
-    other = HostPair(case.pair.source ^ 1, case.pair.destination ^ 1)
+    other = HostPair(diversion.pair.source ^ 1, diversion.pair.destination ^ 1)
     (usual,) = probed(lab, [other])
-    phases = measure_pause(lab, case)
+    phases = measure_pause(lab, diversion)
     by_default, by_alternative = links(phases.before.path), links(phases.paused.path)
     assert by_default != by_alternative
-    assert simulated([case.pair, other]) == by_default | by_alternative | usual
+    assert simulated([diversion.pair, other]) == by_default | by_alternative | usual
     down(scope, "one")
 
 

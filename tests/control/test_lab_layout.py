@@ -184,12 +184,15 @@ def test_the_simulator_uses_the_links_of_the_tables(scenario: dict[str, object])
 
 def test_an_alternative_leaves_by_another_port_when_the_first_pauses() -> None:
     lab = paper(TRIANGLE)
-    case = find_diversion(lab)
-    assert case is not None and case.port.switch == case.alternative.switch
-    usual, other = (predict(lab, case.pair), predict(lab, case.pair, (case.port,)))
-    assert (usual[0].out_port, other[0].out_port) == (case.port.port, case.alternative.port)
+    diversion = find_diversion(lab)
+    assert diversion is not None and diversion.port.switch == diversion.alternative.switch
+    usual, other = (predict(lab, diversion.pair), predict(lab, diversion.pair, (diversion.port,)))
+    assert (usual[0].out_port, other[0].out_port) == (
+        diversion.port.port,
+        diversion.alternative.port,
+    )
     last = [lab.across[LabPort(way[-1].switch, way[-1].out_port)] for way in (usual, other)]
-    assert last == [lab.plan.hosts[case.pair.destination].name] * 2
+    assert last == [lab.plan.hosts[diversion.pair.destination].name] * 2
 
 
 def test_minimal_rules_have_no_alternative() -> None:

@@ -66,8 +66,12 @@ def test_tshark_reads_what_we_write(tmp_path: Path) -> None:
     fields = ["macc.opcode", "macc.pause_time", "macc.cbfc.enbv", "macc.cbfc.pause_time.c1"]
     chosen = [part for field in [*fields, "macc.cbfc.pause_time.c3"] for part in ("-e", field)]
     command = ["tshark", "-r", str(file), "-T", "fields", "-E", "separator=;", *chosen]
-    run = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    pause, classes = ([int(word, 0) if word else None for word in line.split(";")] for line in run)
+    printed = subprocess.run(
+        command, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    pause, classes = (
+        [int(word, 0) if word else None for word in line.split(";")] for line in printed
+    )
     assert pause == [1, 77, None, None, None]
     assert classes == [0x0101, None, 0x4A, 65535, 7]
 

@@ -50,9 +50,9 @@ def test_figures_in_the_middle_of_their_distributions_are_those_of_the_profile(n
     result = of_profile(name)
     assert result.entries
     for key, value in result.at([0.5] * len(result.entries)).items():
-        row = result.figure(key)
-        if row and str(value).endswith("ps"):
-            assert time_of(str(value)) == pytest.approx(time_of(str(row["value"])), rel=1e-4), key
+        entry = result.figure(key)
+        if entry and str(value).endswith("ps"):
+            assert time_of(str(value)) == pytest.approx(time_of(str(entry["value"])), rel=1e-4), key
 
 
 def test_parts_of_a_measured_time_keep_their_sum() -> None:
@@ -78,15 +78,17 @@ def test_parts_of_a_measured_time_keep_their_sum() -> None:
 
 
 def test_parts_of_a_time_that_was_measured_elsewhere_move_in_proportion() -> None:
-    run = of_profile("ethernet-400-roce")
-    names_ = [entry.name for entry in run.entries]
-    (measured,) = [entry for entry in run.entries if "1.28 us" in entry.name]
+    result = of_profile("ethernet-400-roce")
+    names_ = [entry.name for entry in result.entries]
+    (measured,) = [entry for entry in result.entries if "1.28 us" in entry.name]
     assert len(measured.keys) == 2
     sigma = spread_of_measurement("latency").sigma
     for share, quantile in ((0.0, -2.5758), (1.0, 2.5758)):
-        drawn = run.at([share if name == measured.name else 0.5 for name in names_])
+        drawn = result.at([share if name == measured.name else 0.5 for name in names_])
         together = math.fsum(time_of(str(drawn[key])) for key in measured.keys)
-        nominal = math.fsum(time_of(str(run.at([0.5] * len(names_))[key])) for key in measured.keys)
+        nominal = math.fsum(
+            time_of(str(result.at([0.5] * len(names_))[key])) for key in measured.keys
+        )
         assert together == pytest.approx(nominal * math.exp(sigma * quantile), rel=1e-3)
 
 

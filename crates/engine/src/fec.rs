@@ -76,7 +76,7 @@ impl ClassCodes {
     }
 }
 
-/// What a code has of codewords.
+/// Codewords of a code: their sizes, and the errors that they correct.
 enum Codewords {
     /// Symbols of each, and how many at a time.
     ReedSolomon(u32, u64),
@@ -201,7 +201,7 @@ mod tests {
         assert!((of_fire_code / (pairs * 1e-16) - 1.0).abs() < 1e-4, "{of_fire_code}");
     }
 
-    /// What is corrected and what is lost add up.
+    /// Codewords that are corrected and codewords that are lost add up.
     #[test]
     fn the_fire_code_loses_what_lies_further_apart_than_it_corrects() {
         for rate in [1e-4f64, 1e-3] {

@@ -120,8 +120,8 @@ pub(crate) fn check_output_queue(scenario: &Scenario) -> Result<(), InputError> 
     InputError::unless(is_used || queue == default, "switch.output_queue", queue, expected)
 }
 
-/// What must be known before a run: that it may deadlock, that packets overtake each other which the transport then
-/// takes for lost, and that there is one path where the transport chooses among several.
+/// Warnings before a run: of deadlocks, of packets that are overtaken and then taken for lost, and of a single path
+/// where the transport chooses among several.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let topology = topology.by_port();
     let saturation = saturation_warning(scenario.routing, "routing", topology);

@@ -349,13 +349,15 @@ def _waits(result: Result) -> dict[str, list[Wait]]:
     return waits
 
 
-def _links(run: Result) -> Callable[[str, str], str]:
+def _links(result: Result) -> Callable[[str, str], str]:
     """Say what the link of a port is; all hosts that send or receive anything have a flow."""
     ends = ("source_host", "destination_host")
-    hosts = {host for end in ends for host in run.values("flows", end)}
+    hosts = {host for end in ends for host in result.values("flows", end)}
     leaves = {
         peer
-        for node, peer in zip(run.values("ports", "node"), run.values("ports", "peer"), strict=True)
+        for node, peer in zip(
+            result.values("ports", "node"), result.values("ports", "peer"), strict=True
+        )
         if node in hosts
     }
 

@@ -100,28 +100,30 @@ def figure(distribution: "Distribution") -> dict[str, Any]:
     }
 
 
-def _print(run: "SampledResult") -> None:
-    is_finite = math.isfinite(run.error)
-    known = f"ends of intervals of 90 % {f'known to {run.error:.1%}' if is_finite else 'not known'}"
-    first, last = run.seeds
+def _print(result: "SampledResult") -> None:
+    is_finite = math.isfinite(result.error)
+    known = (
+        f"ends of intervals of 90 % {f'known to {result.error:.1%}' if is_finite else 'not known'}"
+    )
+    first, last = result.seeds
     print(
-        f"{run.name}: {run.samples} samples of {len(run.unknowns.entries)} unknowns, "
+        f"{result.name}: {result.samples} samples of {len(result.unknowns.entries)} unknowns, "
         f"seeds {first} to {last}; {known}"
     )
-    if not run.is_known:
-        print(f"  not known to 5 %: {run.asked} samples are too few; expected more --samples")
-    varying = [row for row in run.figures if row.varies]
+    if not result.is_known:
+        print(f"  not known to 5 %: {result.asked} samples are too few; expected more --samples")
+    varying = [row for row in result.figures if row.varies]
     rows = [
         (row.name, number(row.point), number(row.median), _ends(row.half), _ends(row.most))
         for row in varying
     ]
     print_table(("figure", ">as it stands", ">median", ">50 %", ">90 %"), rows)
-    fixed = [(each.name, each.median) for each in run.figures if not each.varies]
-    print_rest(fixed, run.left_out, run.samples, "samples")
+    fixed = [(each.name, each.median) for each in result.figures if not each.varies]
+    print_rest(fixed, result.left_out, result.samples, "samples")
     for row in varying:
         if row.name.endswith(DETAILED):
-            _print_contributions(run, row)
-    for job, error in run.model_errors.items():
+            _print_contributions(result, row)
+    for job, error in result.model_errors.items():
         print(f"  error of the model, in no interval above: {job}: {_error(error)}")
 
 

@@ -50,7 +50,7 @@ class SweepResult:
     runs_by_fidelity: Mapping[str, int]
     """How many runs were simulated by ``packet``, ``flow``, or jobs of both, ``hybrid``."""
     model: cost.CostModel | None
-    """What the cost model would have predicted; None for few measured runs."""
+    """Predictions of the cost model for these runs; None for few measured runs."""
 
     def to_polars(self) -> "polars.DataFrame":
         """Read the dataset: a row for each point, its axes and its figures as columns."""

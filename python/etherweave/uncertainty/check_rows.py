@@ -182,10 +182,12 @@ def has_figure(check: StudyCheck) -> bool:
     sentence such as "above 97 Gb/s" names.
     """
     low, high = check.tolerance
-    row = check.expected
-    if row is None or check.basis:
+    expected = check.expected
+    if expected is None or check.basis:
         return False
-    return low == row == high or ((low is None or low < row) and (high is None or row < high))
+    return low == expected == high or (
+        (low is None or low < expected) and (high is None or expected < high)
+    )
 
 
 def _system(check: StudyCheck, of: Mapping[str, Any]) -> str:

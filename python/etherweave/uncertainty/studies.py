@@ -281,8 +281,10 @@ class _SampleResults(dict[str, Any]):
         if keys is None:
             self[name] = load_result(below(self._directory, name))
         else:
-            row = self._experiments[name]
-            result = etherweave.run(row.file(self._study.home), {**row.overrides, **keys})
+            experiment = self._experiments[name]
+            result = etherweave.run(
+                experiment.file(self._study.home), {**experiment.overrides, **keys}
+            )
             if result.summary["finished"] == "stuck":
                 raise RuntimeError(f"{name} is stuck")
             self[name] = result

@@ -96,10 +96,12 @@ def _run_metrics(recordings: Sequence[Recording]) -> Iterator["Metric"]:
         COST: lambda host: host.processor_s,
     }
     for gauge, value in values.items():
-        row = GaugeMetricFamily(gauge.name, gauge.meaning, labels=["run", "host"], unit="seconds")
+        family = GaugeMetricFamily(
+            gauge.name, gauge.meaning, labels=["run", "host"], unit="seconds"
+        )
         for host in recordings:
-            row.add_metric([host.run, host.host], value(host))
-        yield row
+            family.add_metric([host.run, host.host], value(host))
+        yield family
 
 
 def _counters(kept: _Kept, has_times: bool) -> Iterator["Metric"]:

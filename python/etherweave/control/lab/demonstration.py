@@ -121,8 +121,8 @@ def demonstrate(
     record("rules", count_rules(lab, scenario))
     is_whole = not lab.record.failed
     record("paths", compare(lab.layout, scenario if is_whole else None, progress=count))
-    case = find_diversion(lab.layout)
-    record("pausing", measure_pause(lab, case) if case else None)
+    diversion = find_diversion(lab.layout)
+    record("pausing", measure_pause(lab, diversion) if diversion else None)
     record("traffic", traffic(lab.layout))
     plan = lab.layout.plan
     return Demonstration(plan.name, len(plan.switches), len(plan.hosts), lab.record.plane, **result)

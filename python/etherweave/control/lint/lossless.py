@@ -177,8 +177,10 @@ def unbuffered(site: Configurations) -> Iterator[LintFault]:
         for group, named in sorted(lost.items()):
             holder = switch.system.terms["group"]
             text = f"{named[0]} is in priority group {group}, which has no {holder}"
-            at = f"{port.name} priority group {group}"
-            yield LintFault(switch.file, at, text, f"a {holder} with a profile, or another group")
+            place = f"{port.name} priority group {group}"
+            yield LintFault(
+                switch.file, place, text, f"a {holder} with a profile, or another group"
+            )
 
 
 def _has_lossless_group(port: ConfiguredPort) -> bool:
@@ -351,7 +353,9 @@ def _sides(site: Configurations) -> Iterator[LintFault]:
                 pool = reference(profiles.get(name, {}).get("pool", ""))
                 if kinds.get(pool) == wrong:
                     text = f"profile {name} uses {pool}, a pool of the {wrong}"
-                    at = f"{table}|{key}"
-                    faults[table].append(LintFault(switch.file, at, text, f"a pool of the {right}"))
+                    place = f"{table}|{key}"
+                    faults[table].append(
+                        LintFault(switch.file, place, text, f"a pool of the {right}")
+                    )
         if not all(faults.values()):
             yield from chain.from_iterable(faults.values())

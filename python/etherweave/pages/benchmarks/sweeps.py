@@ -193,10 +193,9 @@ _ONE_WAY = ("latency", "round_trip", "call_time")  # Metrics of messages that pa
 
 def latency(benchmarks: Benchmarks) -> Section | None:
     """Show times above what the bytes alone take on the link."""
-    row = sweeps(benchmarks, TIME_SWEEP)
-    return (
-        Section("latency", "Time against size", SWEEP_CAPTION + _TIME_BOUND, row) if row else None
-    )
+    figures = sweeps(benchmarks, TIME_SWEEP)
+    caption = SWEEP_CAPTION + _TIME_BOUND
+    return Section("latency", "Time against size", caption, figures) if figures else None
 
 
 def _time_limits(setting: SweepSetting, sizes: Floats) -> Iterator[SizeBound]:

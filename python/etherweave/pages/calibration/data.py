@@ -79,9 +79,16 @@ def _are_times(values: list[float]) -> bool:
     return all(0 < value < _MAX for value in values)
 
 
-def _values(row: CalibratedConstant) -> list[float]:
+def _values(constant: CalibratedConstant) -> list[float]:
     """List a constant and its intervals; it may have been zero before."""
-    return [row.value, row.low, row.high, row.prior_low, row.prior_high, row.before or 1]
+    return [
+        constant.value,
+        constant.low,
+        constant.high,
+        constant.prior_low,
+        constant.prior_high,
+        constant.before or 1,
+    ]
 
 
 def _times(workload: ComparedWorkload) -> list[float]:

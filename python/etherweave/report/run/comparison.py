@@ -106,8 +106,8 @@ def iteration_times(beside: ComparedResults) -> Section | None:
     jobs = in_several(tables)
     if not jobs:
         return None
-    row = Figure(figsize=(9, 2.8 * len(jobs)))
-    panels = row.subplots(len(jobs), 1, squeeze=False)[:, 0]
+    figure = Figure(figsize=(9, 2.8 * len(jobs)))
+    panels = figure.subplots(len(jobs), 1, squeeze=False)[:, 0]
     known = _published_times(beside)
     rows = []
     for axes, job in zip(panels, jobs, strict=True):
@@ -118,7 +118,11 @@ def iteration_times(beside: ComparedResults) -> Section | None:
         axes.legend(**ASIDE)
         rows += _iteration_rows(job, parts, labels)
     return Section(
-        "beside", "Simulated and measured", ITERATIONS_CAPTION, row, [Table(ITERATIONS_HEAD, rows)]
+        "beside",
+        "Simulated and measured",
+        ITERATIONS_CAPTION,
+        figure,
+        [Table(ITERATIONS_HEAD, rows)],
     )
 
 

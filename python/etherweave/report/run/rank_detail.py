@@ -36,8 +36,8 @@ class Window:
 
     def shortened(self, part: float, anchor_ns: float) -> "Window":
         """Keep a part of it around a time."""
-        start, end = (anchor_ns + part * (own - anchor_ns) for own in (self.from_ns, self.until_ns))
-        return Window(start, end)
+        start, end = (part * (time_ns - anchor_ns) for time_ns in (self.from_ns, self.until_ns))
+        return Window(anchor_ns + start, anchor_ns + end)
 
 
 @dataclass(frozen=True)
