@@ -1,6 +1,7 @@
 """The pages of the reference, from the code: commands, keys of a scenario, the Python package."""
 
 import sys
+from itertools import groupby
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -8,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import keys
 
 import etherweave
+from etherweave.api.columns import described_columns
 from etherweave.cli import manual
 
 _EXTENDED = ("CongestionControl", "LoadBalancing", "PortChoice", "Driver", "FlowArrivals")
@@ -19,6 +21,7 @@ def pages() -> dict[str, str]:
     return {
         "reference/commands.md": _commands(),
         "reference/scenario.md": keys.page(etherweave.schema()),
+        "reference/columns.md": _columns(),
         "reference/python.md": _python(),
     }
 
@@ -26,6 +29,20 @@ def pages() -> dict[str, str]:
 def _commands() -> str:
     head = "# Commands\n\nEvery command prints this help with `--help`.\n"
     return "\n".join([head, *map(manual.markdown, manual.pages())])
+
+
+def _columns() -> str:
+    """Write a section for each table of a result."""
+    parts = ["# Columns\n\nColumns of the [tables of a result](../guide/results.md)."]
+    for table, rows in groupby(described_columns(), key=lambda row: row.table):
+        cells = [
+            f"| `{row.columns.replace(', ', '`, `')}` | {row.unit} | {row.meaning} |"
+            for row in rows
+        ]
+        parts.append(
+            "\n".join([f"## `{table}`\n\n| Column | Unit | Meaning |\n|---|---|---|", *cells])
+        )
+    return "\n\n".join(parts) + "\n"
 
 
 def _python() -> str:

@@ -86,3 +86,11 @@ def test_a_directory_with_the_name_of_a_file_is_refused(tmp_path: Path) -> None:
     done = command_line.invoke("tables", tmp_path / "r", "-o", tmp_path / "r.csv", code=2)
     assert "r.csv: expected a directory, but .csv ends the name of a file" in done.stderr
     assert not (tmp_path / "r.csv").exists()
+
+
+def test_columns_are_described_without_a_result() -> None:
+    printed = command_line.invoke("tables", "--columns", "--only", "flows").stdout
+    assert "bytes" in printed
+    assert "payload that was acknowledged" in printed
+    command_line.invoke("tables", "--columns", "--only", "flow", code=2)
+    command_line.invoke("tables", code=2)
