@@ -7,6 +7,7 @@ formula; nothing else is fitted.
 import csv
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,8 +49,16 @@ CASES = {
     "K6b": Case("h100", "low_latency", 64, 128),
 }
 GATED = {"h800"}  # Systems whose tests limit the groups of a token to four.
-HASHED = {"hash.1": ("ecmp", 1), "hash.10": ("ecmp", 10), "spray.10": ("spray", 10)}
-"""Routing and queue pairs of each pair of accelerators where servers are at leaf switches."""
+INFINIBAND = {"interconnect.profile": "infiniband-ndr"}
+TABLES = {"routing": "up_down", "selection": {"destination_modulo": {}}}
+FABRICS: dict[str, dict[str, object]] = {
+    "hash": {"routing": "ecmp"},
+    "adaptive": {"routing": "adaptive_up"},
+    "infiniband": {**INFINIBAND, **TABLES},
+    "infiniband_adaptive": {**INFINIBAND, "routing": "adaptive_up"},
+}
+"""Keys of RoCE and InfiniBand where servers are at leaf switches."""
+QUEUE_PAIRS = (1, 10)  # Queue pairs of each pair of accelerators that are hashed apart.
 
 
 def published() -> dict[str, float]:
@@ -101,13 +110,12 @@ def _ps(seconds: float) -> str:
 
 
 def experiments(full: bool) -> Iterator[RunExperiment]:
-    """List a run for every case, and three for collisions; a complete study has no more."""
+    """List a run for every case, and for every fabric and number of queue pairs."""
     del full
     for name, case in CASES.items():
         yield RunExperiment(name, "cluster", _overrides(case))
-    for name, (routing, pairs) in HASHED.items():
-        keys: dict[str, object] = {"routing": routing, "job.0.connections": pairs}
-        yield RunExperiment(name, "leaf_spine", keys)
+    for (name, keys), pairs in product(FABRICS.items(), QUEUE_PAIRS):
+        yield RunExperiment(f"{name}.{pairs}", "leaf_spine", {**keys, "job.0.connections": pairs})
 
 
 def _overrides(case: Case) -> dict[str, object]:
@@ -133,8 +141,7 @@ def _overrides(case: Case) -> dict[str, object]:
 
 def metrics() -> dict[str, Metric]:
     """Every figure by its id."""
-    ratios = {"hash.1.ratio": partial(ratio, "hash.1"), "hash.10.ratio": partial(ratio, "hash.10")}
-    return {**{row: partial(figure, row) for row in ROWS if row not in ratios}, **ratios}
+    return {row: partial(ratio if row.startswith("hash.") else figure, row) for row in ROWS}
 
 
 def figure(row: str, results: Results) -> float:
@@ -145,9 +152,11 @@ def figure(row: str, results: Results) -> float:
     return _quantity(results, name, test, metric) * scale
 
 
-def ratio(name: str, results: Results) -> float:
-    """Return the time of a dispatch over that with sprayed packets."""
-    times = [_quantity(results, run, "dispatch", "call_time") for run in (name, "spray.10")]
+def ratio(row: str, results: Results) -> float:
+    """Return the time of a dispatch over RoCE by hash over that on another fabric."""
+    hashed, pairs, other = row.split(".")
+    runs = (f"{hashed}.{pairs}", f"{other}.{pairs}")
+    times = [_quantity(results, run, "dispatch", "call_time") for run in runs]
     return times[0] / times[1]
 
 
