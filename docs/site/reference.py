@@ -11,7 +11,11 @@ import keys
 import etherweave
 from etherweave.api.columns import described_columns
 from etherweave.cli import manual
+from etherweave.study import load_study
 
+STUDIES = Path(__file__).parents[2] / "studies"
+
+_STATEMENT = "| {number} | {statement} | {mark} | {shown_by} |"
 _EXTENDED = ("CongestionControl", "LoadBalancing", "PortChoice", "Driver", "FlowArrivals")
 """Classes that callers extend."""
 
@@ -23,6 +27,9 @@ def pages() -> dict[str, str]:
         "reference/scenario.md": keys.page(etherweave.schema()),
         "reference/columns.md": _columns(),
         "reference/python.md": _python(),
+    } | {
+        f"models/sources/{path.parent.name}.md": _statements(path.parent.name)
+        for path in sorted(STUDIES.glob("*/statements.csv"))
     }
 
 
@@ -42,6 +49,21 @@ def _columns() -> str:
         parts.append(
             "\n".join([f"## `{table}`\n\n| Column | Unit | Meaning |\n|---|---|---|", *cells])
         )
+    return "\n\n".join(parts) + "\n"
+
+
+def _statements(name: str) -> str:
+    """Write the statements of a study's source, a section of it after the other."""
+    study = load_study(name)
+    head = f"{study.declared.authors}, *{study.declared.title}*, {study.declared.venue}."
+    parts = [f"# {name}\n\n{head}\nThe marks are those of [the overview](README.md)."]
+    for section, rows in groupby(study.statements(), key=lambda row: row["section"]):
+        lines = [
+            f"## {section}\n",
+            "| # | the source says | mark | shown by |",
+            "|---|---|---|---|",
+        ]
+        parts.append("\n".join([*lines, *map(_STATEMENT.format_map, rows)]))
     return "\n\n".join(parts) + "\n"
 
 

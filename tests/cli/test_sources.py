@@ -1,4 +1,4 @@
-"""Every row, file, test and command that the pages of sources cite exists."""
+"""Every row, file, test and command that the statements of sources cite exists."""
 
 import json
 import re
@@ -13,24 +13,18 @@ from etherweave.study import load_study
 from support.command_line import invoke
 
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs/models/sources"
-STATEMENTS = {
-    "exascale-2017": 105,
-    "sandia-2020": 43,
-    "stackhpc-2019": 37,
-    "hot-interconnects-2022": 96,
-}
-"""Number of statements of each source, by its study."""
+STUDIES = [path.parent.name for path in sorted(ROOT.glob("studies/*/statements.csv"))]
+"""Studies whose sources have been gone through, statement by statement."""
 
 
-def page(study: str) -> str:
-    return (PAGES / f"{study}.md").read_text(encoding="utf-8")
+def statements(study: str, mark: str = "") -> list[dict[str, str]]:
+    rows = load_study(study).statements()
+    return [row for row in rows if mark in ("", row["mark"])]
 
 
-def cited(text: str) -> list[str]:
-    """Quotations of the last column of the tables."""
-    cells = [line.rstrip(" |").rpartition("|")[2] for line in text.splitlines() if "|" in line]
-    return [quote for cell in cells for quote in re.findall(r"`([^`]+)`", cell)]
+def cited(row: dict[str, str]) -> list[str]:
+    """Quotations of what shows a statement."""
+    return re.findall(r"`([^`]+)`", row["shown_by"])
 
 
 def wrong(quote: str, ids: list[str]) -> str | None:
@@ -60,28 +54,28 @@ def wrong_command(words: list[str]) -> str | None:
     return f"no file {missing[0]}" if missing else None
 
 
-@pytest.mark.parametrize(("study", "count"), STATEMENTS.items())
-def test_what_a_source_is_shown_by_exists(study: str, count: int) -> None:
-    text = page(study)
+@pytest.mark.parametrize("study", STUDIES)
+def test_what_a_source_is_shown_by_exists(study: str) -> None:
+    rows = statements(study)
     ids = [row["id"] for row in load_study(study).expected()]
-    quotes = cited(text)
-    assert len(quotes) > count / 2
+    quotes = [quote for row in rows for quote in cited(row)]
+    assert len(quotes) > len(rows) / 2
     assert [why for quote in quotes if (why := wrong(quote, ids))] == []
-    statements = re.findall(r"^\| (\d+) \| [^|]+ \| ([WPDAN]) \|", text, flags=re.M)
-    assert sorted(int(number) for number, _ in statements) == list(range(1, count + 1))
+    assert [row["number"] for row in rows] == [str(count) for count in range(1, len(rows) + 1)]
+    assert {row["mark"] for row in rows} <= set("WPDAN")
 
 
-def test_every_page_is_listed_with_its_number_of_statements() -> None:
-    overview = (PAGES / "README.md").read_text(encoding="utf-8")
-    listed = re.findall(r"\]\((\S+)\.md\).* \| (\d+) \|$", overview, flags=re.M)
-    assert {study: int(count) for study, count in listed} == STATEMENTS
-    assert {path.stem for path in PAGES.glob("*.md")} == {"README", *STATEMENTS}
+def test_every_study_is_listed_with_its_number_of_statements() -> None:
+    overview = (ROOT / "docs/models/sources/README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"studies/(\S+)/statements\.csv\).* \| (\d+) \|$", overview, flags=re.M)
+    assert listed == [(study, str(len(statements(study)))) for study, _ in listed]
+    assert sorted(study for study, _ in listed) == STUDIES
 
 
-@pytest.mark.parametrize("study", STATEMENTS)
+@pytest.mark.parametrize("study", STUDIES)
 def test_a_statement_that_works_is_shown_by_something(study: str) -> None:
-    for line in re.findall(r"^\| \d+ \|.*\| W \|.*$", page(study), flags=re.M):
-        assert cited(line), line
+    for row in statements(study, "W"):
+        assert cited(row), row
 
 
 def failing(study: str) -> dict[str, str]:
@@ -100,20 +94,20 @@ def failing(study: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("study", STATEMENTS)
+@pytest.mark.parametrize("study", STUDIES)
 def test_a_statement_works_only_where_its_rows_pass(study: str) -> None:
     ids = failing(study)
-    for line in re.findall(r"^\| \d+ \|.*\| W \|.*$", page(study), flags=re.M):
-        for pattern in re.findall(r"`row ([^`]+)`", line):
-            assert not [name for name in ids if fnmatchcase(name, pattern)], line
+    for row in statements(study, "W"):
+        for pattern in re.findall(r"`row ([^`]+)`", row["shown_by"]):
+            assert not [name for name in ids if fnmatchcase(name, pattern)], row
 
 
-@pytest.mark.parametrize("study", STATEMENTS)
+@pytest.mark.parametrize("study", STUDIES)
 def test_a_row_that_fails_says_what_was_tried(study: str) -> None:
     assert [name for name, tried in failing(study).items() if not tried] == []
 
 
-@pytest.mark.parametrize("study", STATEMENTS)
+@pytest.mark.parametrize("study", STUDIES)
 def test_no_row_of_an_order_passes_by_equality(study: str) -> None:
     record = json.loads((ROOT / "studies" / study / "record.json").read_text(encoding="utf-8"))
     equal = [
@@ -144,7 +138,8 @@ QUICK = (
 
 def quick_commands() -> list[str]:
     """Cited commands that take seconds."""
-    quotes = dict.fromkeys(quote for study in STATEMENTS for quote in cited(page(study)))
+    rows = [row for study in STUDIES for row in statements(study)]
+    quotes = dict.fromkeys(quote for row in rows for quote in cited(row))
     starts = tuple(f"etherweave {verb}" for verb in QUICK)
     return [quote for quote in quotes if quote.startswith(starts)]
 

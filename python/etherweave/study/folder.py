@@ -10,7 +10,7 @@
     what is not declared: ``experiments(full)`` and ``metrics()``;
 ``report.py``
     sections of the report that are not declared, a function each;
-``published.csv``, ``assumptions.csv``
+``published.csv``, ``statements.csv``, ``assumptions.csv``
     published values that charts mark, and readings of what the publication leaves open.
 
 All but the first two may be absent. The Python files import each other relatively. Left out:
@@ -47,6 +47,7 @@ _ROOTS = (_HERE[3] / "studies", _HERE[2] / "studies")
 _COLUMNS = {
     "expected.csv": ("id", "source", "published", "low", "high", "unit"),
     "assumptions.csv": ("subject", "open", "reading"),
+    "statements.csv": ("number", "section", "statement", "mark", "shown_by"),
     "published.csv": ("figure", "case", "low", "high", "unit", "words"),
 }
 """Columns that each table has; others may stand beside them."""
@@ -122,6 +123,10 @@ class Study:
     def assumptions(self) -> list[dict[str, str]]:
         """Read what the publication leaves open: ``subject``, ``open``, ``reading``."""
         return self._rows("assumptions.csv", is_needed=False)
+
+    def statements(self) -> list[dict[str, str]]:
+        """Read what the publication says, each statement with what shows it here."""
+        return self._rows("statements.csv", is_needed=False)
 
     def published(self, figure: str) -> Mapping[str, PublishedValue]:
         """Look up what a figure or table of the publication shows, by case."""
