@@ -87,6 +87,20 @@ fn no_window_that_closes_waits_for_a_timer() {
     }
 }
 
+/// Ordered delivery goes back by reports alone: its incast takes as long as the unordered one, give or take a tenth.
+#[test]
+fn ordered_delivery_goes_back_to_what_is_trimmed_without_a_timer() {
+    let [unordered, ordered] = [Delivery::Rud, Delivery::Rod].map(|delivery| {
+        let params = params(UetParams { nscc: Some(Nscc::default()), delivery, ..UetParams::default() });
+        run(&experiment(one_switch(17), params, vec![job_of(incast(16, 200_000), Priority::new(0))]), 1)
+    });
+    let sum = |count: fn(&FlowRow) -> u64| ordered.flows.iter().map(count).sum::<u64>();
+    assert!(trimmed(&ordered) > 0);
+    assert_eq!((ordered.totals.dropped, sum(|row| row.timeouts), sum(|row| row.bytes)), (0, 0, 4 * 16 * 200_000));
+    let ratio = ordered.totals.end.as_ps() as f64 / unordered.totals.end.as_ps() as f64;
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+}
+
 /// Thresholds for 100 Gb/s are a quarter at ports of 25 Gb/s.
 #[test]
 fn thresholds_are_in_proportion_to_the_rate_of_a_port() {

@@ -118,7 +118,7 @@ impl UetReceiver {
         }
         self.out_of_order += u64::from(number > expected);
         if number > expected && params.delivery == Delivery::Rod {
-            return Reception { answer: self.report_gap(), ..NOTHING_NEW };
+            return Reception { answer: self.report_gap(packet.has(flags::RETRANSMISSION)), ..NOTHING_NEW };
         }
         self.is_requested |= bits & request::ACK != 0;
         self.place(packet, range, is_marked || bits & request::ACK != 0, params)
@@ -130,9 +130,10 @@ impl UetReceiver {
         expected.wrapping_add_signed(i64::from(number.wrapping_sub(expected as u32) as i32))
     }
 
-    /// Ordered delivery discards what follows a gap, and reports the first of it.
-    fn report_gap(&mut self) -> Answer {
-        if std::mem::replace(&mut self.is_gap_reported, true) {
+    /// Ordered delivery discards what follows a gap, and reports it by the first packet of that, and by each that was
+    /// sent again: the sender has gone back then, and what it sent first is missing once more.
+    fn report_gap(&mut self, is_repeated: bool) -> Answer {
+        if std::mem::replace(&mut self.is_gap_reported, true) && !is_repeated {
             return Answer::None;
         }
         self.reply.bits |= answer::OUT_OF_ORDER;
@@ -242,6 +243,20 @@ mod tests {
         assert_eq!(answer_to(&mut receiver, 1, 0, 0), Answer::None, "2 and 3 are missing");
         assert_eq!(answer_to(&mut receiver, 3, 0, 0), Answer::None);
         assert_eq!(answer_to(&mut receiver, 2, 0, 0), Answer::Positive);
+    }
+
+    #[test]
+    fn a_gap_of_ordered_delivery_is_reported_once_and_by_what_is_sent_again() {
+        let mut receiver = UetReceiver::default();
+        let params = UetParams { delivery: Delivery::Rod, ..UetParams::default() };
+        let mut answer = |number: u32, flags: u8| {
+            let header = (number, 0);
+            let packet = TransportPacket { header, flags, ..TransportPacket::new(PacketKind::Data, 1_100, 1_000) };
+            receiver.on_data(&packet, &params).answer
+        };
+        assert_eq!(answer(0, 0), Answer::Positive, "the first packet of a context");
+        assert_eq!([2, 3, 4].map(|number| answer(number, 0)), [Answer::Negative, Answer::None, Answer::None]);
+        assert_eq!(answer(3, flags::RETRANSMISSION), Answer::Negative, "the sender has gone back, and 1 is missing");
     }
 
     #[test]

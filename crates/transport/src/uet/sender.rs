@@ -1,5 +1,7 @@
 //! The sending half of a context: outgoing messages, packets on their way, and when to send again.
 
+mod loss;
+
 use std::collections::VecDeque;
 
 use etherweave_primitives::{BitRate, Time};
@@ -27,8 +29,9 @@ struct SentPacket {
     offset: u64,
     payload: u32,
     entropy: u16,
-    /// Times that it was sent again.
+    /// Times that it was sent again, and those of them that the timer asked for.
     repeats: u8,
+    timeouts: u8,
     state: PacketState,
     /// First and last of its message, its operation, and whether it asks for an acknowledgement, as bits of a request.
     bits: u8,
@@ -260,10 +263,10 @@ impl UetSender {
     }
 
     /// Has a control packet ask for acknowledgements where the window closes below what is out: the receiver may wait
-    /// for more than will come. Ordered delivery discards most of that.
+    /// for more than will come.
     fn ask_if_closed(&mut self, params: &UetParams) {
         let end = self.first.wrapping_add(self.packets.len() as u32);
-        let asks = params.delivery != Delivery::Rod && self.congestion.as_ref().is_some_and(NsccWindow::asks);
+        let asks = self.congestion.as_ref().is_some_and(NsccWindow::asks);
         let waits = self.lost_count > 0 || self.has_new(params);
         if self.asked == end || !asks || !waits || self.has_window(params) {
             return;
@@ -284,21 +287,6 @@ impl UetSender {
     fn place_of(&self, number: u32) -> Option<usize> {
         let place = number.wrapping_sub(self.first) as usize;
         (place < self.packets.len()).then_some(place)
-    }
-
-    /// Takes the oldest loss that has not arrived since.
-    fn next_lost(&mut self) -> Option<u32> {
-        while let Some(number) = self.lost.pop_front() {
-            let Some(place) = self.place_of(number) else { continue };
-            let packet = &mut self.packets[place];
-            if packet.state == PacketState::Lost {
-                packet.repeats = packet.repeats.saturating_add(1);
-                self.lost_count -= 1;
-                self.retransmitted_packets += 1;
-                return Some(number);
-            }
-        }
-        None
     }
 
     /// Makes the next packet of the stream.
@@ -323,6 +311,7 @@ impl UetSender {
             payload: payload as u32,
             entropy: 0,
             repeats: 0,
+            timeouts: 0,
             state: PacketState::InFlight,
             bits: first | last | kind,
         });
@@ -339,54 +328,6 @@ impl UetSender {
             _ => now + params.retransmission_timeout,
         };
         self.timer_at.is_none_or(|at| due < at).then(|| *self.timer_at.insert(due))
-    }
-
-    /// Declares packets lost whose time is over. Returns when the next may be due.
-    pub(super) fn on_timer(&mut self, now: Time, params: &UetParams) -> Option<Time> {
-        if self.timer_at != Some(now) {
-            return None;
-        }
-        if params.delivery == Delivery::Uud {
-            self.timer_at = None;
-            (self.acknowledged, self.acknowledged_at) = (self.next, now);
-            return None;
-        }
-        let timeout = |packet: &SentPacket| {
-            packet.sent
-                + params.retransmission_timeout * (1 << u32::from(packet.repeats).min(params.timeout_doublings_max))
-        };
-        let mut next = None;
-        for place in 0..self.packets.len() {
-            let packet = self.packets[place];
-            match packet.state {
-                PacketState::Arrived => {}
-                PacketState::InFlight if timeout(&packet) <= now => {
-                    self.timeouts += 1;
-                    self.lose(place, params);
-                    if let Some(window) = &mut self.congestion {
-                        window.lost(u64::from(packet.payload + params.counted_header()));
-                    }
-                    self.heed(now, packet.entropy, PathFeedback::Lost, params);
-                }
-                PacketState::InFlight => next = Some(next.map_or(timeout(&packet), |at| timeout(&packet).min(at))),
-                PacketState::Lost => {}
-            }
-        }
-        // What is lost starts the timer when it is sent again, unless it waits for credits.
-        self.asks_again = self.credit.as_ref().is_some_and(|credit| !credit.is_open());
-        if self.asks_again && !self.is_idle() {
-            next = Some(next.unwrap_or(now + params.retransmission_timeout));
-        }
-        self.timer_at = next;
-        next
-    }
-
-    fn lose(&mut self, place: usize, params: &UetParams) {
-        let packet = &mut self.packets[place];
-        packet.state = PacketState::Lost;
-        self.in_flight -= i64::from(packet.payload + params.counted_header());
-        self.lost.push_back(self.first.wrapping_add(place as u32));
-        self.lost_count += 1;
     }
 
     fn heed(&mut self, now: Time, entropy: u16, feedback: PathFeedback, params: &UetParams) {
@@ -446,34 +387,6 @@ impl UetSender {
             window.acknowledged(now, &NsccFeedback { acked, round_trip, is_marked, in_flight });
         }
         let feedback = if is_marked { PathFeedback::Marked } else { PathFeedback::Unmarked };
-        self.heed(now, ack.entropy, feedback, params);
-    }
-
-    /// A packet was trimmed, or came behind a gap of ordered delivery: then all that is out is sent again.
-    fn take_loss(&mut self, now: Time, ack: &AckHeader, params: &UetParams) {
-        if ack.has(answer::OUT_OF_ORDER) {
-            for place in 0..self.packets.len() {
-                if self.packets[place].state == PacketState::InFlight {
-                    self.lose(place, params);
-                }
-            }
-            return;
-        }
-        let number = ack.bitmap as u32;
-        let place = self.place_of(number).filter(|&place| self.packets[place].state == PacketState::InFlight);
-        let Some(place) = place else { return };
-        let bytes = u64::from(self.packets[place].payload + params.counted_header());
-        self.lose(place, params);
-        let in_flight = self.in_flight();
-        if let Some(window) = &mut self.congestion {
-            let is_granted = params.rccc.is_some() && ack.has(answer::LAST_HOP);
-            window.trimmed(now, bytes, now.since(ack.sent), in_flight, is_granted);
-        }
-        let feedback = match (ack.has(answer::LAST_HOP), ack.has(answer::ECN_ECHO)) {
-            (false, _) => PathFeedback::Trimmed,
-            (true, true) => PathFeedback::Marked,
-            (true, false) => PathFeedback::Unmarked,
-        };
         self.heed(now, ack.entropy, feedback, params);
     }
 
