@@ -140,6 +140,17 @@ def test_the_distribution_of_latency_ends_at_its_largest_value(home: Path) -> No
     assert factors["none"] == 1 < factors["all pairs, bidirectional"]
 
 
+def test_tokens_cross_the_fabric_once_for_each_node_or_expert(home: Path) -> None:
+    """On 8 hosts a node is an accelerator, and an expert of 32 on each: 8 of 256 for a token."""
+    normal, low = run(home, "7.2", "inference").tables
+    for table, copies, size in ((normal, 5.30, 7_472), (low, 8, 7_408)):
+        batches, sent = column(table, "batch"), column(table, "S_fabric")
+        # Seven of eight copies are for others.
+        assert sent[-1] == pytest.approx(7 / 8 * copies * size * batches[-1], rel=0.02)
+        assert sent[-1] < column(table, "T_egress")[-1] * 1.04
+        assert column(table, "dispatch P50")[0] < column(table, "dispatch P50")[-1]
+
+
 def test_more_participants_than_hosts_are_not_attempted(home: Path) -> None:
     done = run(home, "7.3", "inference")
     excluded = [trial for trial in done.trials if trial.problem]

@@ -1,17 +1,24 @@
-"""Dispatch of tokens to experts as a plain all-to-all, which several tests measure."""
+"""Dispatch and combine of experts by DeepEP's kernels, which several tests measure."""
 
+import math
+import tomllib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from etherweave.api.results import Result
+from etherweave.api.simulation import moe_loads
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import dispatch_bytes, dispatch_egress_bytes, percentile
-from etherweave.bmwg.kpis import SETTING, SOFTWARE, health, iterations_us
+from etherweave.bmwg.kpis import BOUNDARY, SETTING, SOFTWARE, flow_sums, health, iterations_us
 from etherweave.bmwg.model import Case, Column, Included, Metric, labelled
 from etherweave.bmwg.settings import too_many
-from etherweave.bmwg.traffic import Job, collective
+from etherweave.bmwg.traffic import Job, experts
 
 AXES = ("model", "EP", "batch")
+COUNTS = (8, 16, 32, 48, 64, 96)  # Accelerators of a group of experts (I 7.1).
+NODE = 8  # Accelerators of a node, which links of their own join.
+EXPERTS = (256, 288)  # Numbers of experts, of which the first that is a multiple of EP is taken.
+FORMATS = {1: "fp8", 2: "bf16"}  # Formats of a dispatch by bytes of a value.
 
 
 class ExpertModel(NamedTuple):
@@ -19,7 +26,7 @@ class ExpertModel(NamedTuple):
 
     top_k: int
     hidden: int
-    element_bytes: float
+    element_bytes: int
 
 
 MODELS = {
@@ -30,15 +37,36 @@ MODELS = {
 """Models whose payload of a pair is that of rows M1, M2 and M4 (I 7.1)."""
 
 
-def pair_bytes(model: ExpertModel, participants: int, batch: int) -> int:
-    """Compute the payload of a pair of ranks, rounded to bytes [B]."""
-    size = dispatch_bytes(batch, model.top_k, model.hidden, model.element_bytes, participants)
-    return round(size)
+def widest(fabric: BenchFabric) -> int:
+    """Return the most accelerators of a group of experts that the fabric has, 8 at least."""
+    return max((count for count in COUNTS if count <= fabric.hosts), default=COUNTS[0])
 
 
-def dispatch_job(hosts: Sequence[int], pair: int, iterations: int, **keys: object) -> Job:
-    """Send a block to every other host, again and again."""
-    return collective(hosts, "alltoall", pair * len(hosts), iterations, **keys)
+def exchange(
+    fabric: BenchFabric,
+    count: int,
+    model: ExpertModel,
+    batch: int,
+    layers: int,
+    mode: str = "normal",
+    **keys: object,
+) -> Job:
+    """Dispatch and combine the tokens of layers on the first hosts, a node after the other.
+
+    Nodes of a fabric with fewer than two have one accelerator, so that tokens cross the fabric.
+    """
+    moe = {
+        "ranks": count,
+        "mode": mode,
+        "tokens": batch,
+        "hidden": model.hidden,
+        "experts": next((number for number in EXPERTS if number % count == 0), count),
+        "top_k": model.top_k,
+        "format": FORMATS[model.element_bytes],
+        "node": {"accelerators": NODE if fabric.hosts >= 2 * NODE else 1},
+        "iterations": layers,
+    }
+    return experts(range(count), moe, **keys)
 
 
 def dispatch_cases(
@@ -46,7 +74,7 @@ def dispatch_cases(
     models: Sequence[str],
     counts: Sequence[int],
     batches: Sequence[int],
-    iterations: int,
+    layers: int,
 ) -> list[Case]:
     """Make a case for each model, number of participants and batch."""
     made = []
@@ -57,49 +85,78 @@ def dispatch_cases(
                 if missing := too_many(labels, count, fabric):
                     made.append(missing)
                     continue
-                hosts = [at * fabric.hosts // count for at in range(count)]
-                job = dispatch_job(hosts, pair_bytes(MODELS[name], count, batch), iterations)
+                job = exchange(fabric, count, MODELS[name], batch, layers)
                 made.append(Case(labels, {"job": [job]}))
     return made
 
 
-def egress_gbytes(case: Case, result: Result) -> float:
-    """Compute what an accelerator sends in a dispatch over its median time [GB/s]."""
-    name, count, batch = (case.labels[axis] for axis in AXES)
-    pair = pair_bytes(MODELS[str(name)], int(str(count)), int(str(batch)))
-    sent = dispatch_egress_bytes(pair, int(str(count)))
-    return sent / (percentile(iterations_us(result), 50) * 1e3)
+def dispatches_us(result: Result) -> list[float]:
+    """Read how long dispatches took, each until its last rank was done [us]."""
+    return iterations_us(result, "experts")[0::2]
+
+
+def combines_us(result: Result) -> list[float]:
+    """Read how long combines took, each until its last rank was done [us]."""
+    return iterations_us(result, "experts")[1::2]
+
+
+def dispatched_bytes(result: Result) -> float:
+    """Compute the payload that an accelerator dispatches to other nodes in a layer [B].
+
+    Acknowledged payload of all connections is divided between dispatch and combine by the bytes of
+    a copy, as each copy that was dispatched comes back once.
+    """
+    scenario = tomllib.loads(result.resolved)
+    moe = scenario["job"][0]["workload"]["moe"]
+    dispatch, combine = moe_loads(moe, scenario["seed"])["token_bytes"]
+    of_layers: float = flow_sums(result)[3] * dispatch / (dispatch + combine)
+    return of_layers / int(moe["ranks"] * moe["iterations"])
 
 
 def dispatch_metrics(fabric: BenchFabric) -> list[Metric]:
-    """Return the payload of a pair, latency of a dispatch, and its rate."""
+    """Return payload by formula and as observed, latency of dispatch and combine, and rate."""
 
-    def pair(case: Case, _: Result) -> int:
+    def pair(case: Case, _: Result) -> float:
         name, count, batch = (case.labels[axis] for axis in AXES)
-        return pair_bytes(MODELS[str(name)], int(str(count)), int(str(batch)))
+        model = MODELS[str(name)]
+        size = dispatch_bytes(int(str(batch)), *model, int(str(count)))
+        return math.floor(size + 0.5)
 
     def sent(case: Case, result: Result) -> float:
         return dispatch_egress_bytes(pair(case, result), int(str(case.labels["EP"])))
 
+    def rate(_: Case, result: Result) -> float:
+        return dispatched_bytes(result) / (percentile(dispatches_us(result), 50) * 1e3)
+
     return [
-        (Column("T_dispatch [B]", SETTING), pair),
-        (Column("S_fabric [B]", SETTING), sent),
-        (Column("P50 [us]", SOFTWARE), lambda _, run: percentile(iterations_us(run), 50)),
-        (Column("P99 [us]", SOFTWARE), lambda _, run: percentile(iterations_us(run), 99)),
-        (Column("egress of an accelerator [GB/s]", SOFTWARE), egress_gbytes),
+        (Column("S_fabric of a dispatch [B]", BOUNDARY), lambda _, run: dispatched_bytes(run)),
+        (Column("T_dispatch by formula [B]", SETTING), pair),
+        (Column("T_egress by formula [B]", SETTING), sent),
+        (Column("dispatch P50 [us]", SOFTWARE), lambda _, run: percentile(dispatches_us(run), 50)),
+        (Column("dispatch P99 [us]", SOFTWARE), lambda _, run: percentile(dispatches_us(run), 99)),
+        (Column("combine P50 [us]", SOFTWARE), lambda _, run: percentile(combines_us(run), 50)),
+        (Column("dispatch to other nodes [GB/s]", SOFTWARE), rate),
         *health(fabric),
     ]
+
+
+EXCHANGED = (
+    "By formula: batch x k x H x bytes of a value / EP for a pair, EP - 1 times as much for an "
+    "accelerator. S_fabric: payload that an accelerator sends to other nodes in a dispatch, of "
+    "which normal kernels send a token once to a node, and low-latency kernels once to an expert."
+)
+"""Manner of reading tables of dispatches."""
 
 
 def efficiency(trials: Included, reference: int) -> list[tuple[Case, float | None]]:
     """Compare the median latency at a reference number of participants with that of each."""
     known = {
-        (case.labels["model"], case.labels["batch"]): percentile(iterations_us(result), 50)
+        (case.labels["model"], case.labels["batch"]): percentile(dispatches_us(result), 50)
         for case, result in trials
         if case.labels["EP"] == reference
     }
     return [
-        (case, known[key] / percentile(iterations_us(result), 50) if key in known else None)
+        (case, known[key] / percentile(dispatches_us(result), 50) if key in known else None)
         for case, result in trials
         for key in [(case.labels["model"], case.labels["batch"])]
     ]

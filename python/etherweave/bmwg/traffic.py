@@ -54,6 +54,11 @@ def collective(
     return _job(hosts, {"nccl_tests": workload}, operation, keys)
 
 
+def experts(hosts: Sequence[int], moe: Mapping[str, object], **keys: object) -> Job:
+    """Dispatch and combine tokens of experts, as DeepEP does, on hosts with an accelerator each."""
+    return _job(hosts, {"moe": moe}, "experts", keys)
+
+
 def ping(client: int, server: int, size: int, samples: int, **keys: object) -> Job:
     """Send to and fro between two hosts, whose iterations are round trips."""
     workload = {"bytes": f"{size}B", "warm_up": WARM_UP, "iterations": samples}

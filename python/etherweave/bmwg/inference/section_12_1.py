@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from etherweave.api.results import Result
-from etherweave.bmwg.dispatch import MODELS, dispatch_job, pair_bytes
+from etherweave.bmwg.dispatch import MODELS, dispatches_us, exchange
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
-from etherweave.bmwg.kpis import BOUNDARY, SETTING, SOFTWARE, iterations_us, stream_rates
+from etherweave.bmwg.kpis import BOUNDARY, SETTING, SOFTWARE, stream_rates
 from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable, labelled
 from etherweave.bmwg.settings import MIB, too_many, window
 from etherweave.bmwg.traffic import named, write
@@ -33,8 +33,7 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
                 jobs = named([write(source, sink, 16 * MIB) for source, sink in chosen])
                 made.append(Case(labels, {"job": jobs, **window(full)}))
             else:
-                hosts = [at * fabric.hosts // count for at in range(count)]
-                job = dispatch_job(hosts, pair_bytes(model, count, BATCH), 100 if full else 5)
+                job = exchange(fabric, count, model, BATCH, 100 if full else 3)
                 made.append(Case(labels, {"job": [job]}))
     return made
 
@@ -45,7 +44,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     lines: list[list[Cell]] = []
     for case, result in trials:
         traffic, count = case.labels.values()
-        value = _rate(result) if traffic == KV else percentile(iterations_us(result), 50)
+        value = _rate(result) if traffic == KV else percentile(dispatches_us(result), 50)
         ratio = value / bases.setdefault(traffic, value)
         kv, ep = (value, None) if traffic == KV else (None, value)
         verdict = "report" if abs(ratio - 1) > DEPARTURE else ""

@@ -2,26 +2,23 @@
 
 from collections.abc import Sequence
 
-from etherweave.bmwg.dispatch import AXES, MODELS, dispatch_cases, dispatch_metrics
+from etherweave.bmwg import dispatch
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.model import Case, Included, Plot, ReportTable, table
 
-COUNTS = (8, 16, 32, 48, 64, 96)
 BATCHES = (32, 64, 128, 256)
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
-    """Exchange the formula's payload among each number of accelerators for each batch."""
+    """Dispatch and combine by normal kernels on each number of accelerators, for each batch."""
+    models = list(dispatch.MODELS)
     if full:
-        return dispatch_cases(fabric, list(MODELS), COUNTS, BATCHES, 100)
-    return dispatch_cases(fabric, list(MODELS), (8, 16, 32), (32, 128), 5)
+        return dispatch.dispatch_cases(fabric, models, dispatch.COUNTS, BATCHES, 100)
+    return dispatch.dispatch_cases(fabric, models, (8, 16, 32), (32, 128), 3)
 
 
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     """Report latency and rate over participants and batch."""
-    note = (
-        "Payload of a pair: batch x k x H x bytes of an element / EP. A token that takes several "
-        "experts of a rank is counted for each, which libraries send once."
-    )
-    title, metrics = "Dispatch of experts", dispatch_metrics(fabric)
-    return [table("dispatch", title, AXES, metrics, trials, note=note, plot=Plot(1, 5, (0, 2)))]
+    title, metrics = "Dispatch of experts", dispatch.dispatch_metrics(fabric)
+    plot, note = Plot(1, 6, (0, 2)), dispatch.EXCHANGED
+    return [table("dispatch", title, dispatch.AXES, metrics, trials, note=note, plot=plot)]

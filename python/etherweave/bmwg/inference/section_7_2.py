@@ -1,36 +1,31 @@
 """Modes of dispatch (inference draft, 7.2)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from etherweave.bmwg.dispatch import MODELS, dispatch_job, dispatch_metrics, pair_bytes
+from etherweave.bmwg.dispatch import EXCHANGED, MODELS, dispatch_metrics, exchange, widest
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.model import Case, Included, Plot, ReportTable, labelled, table
+from etherweave.bmwg.settings import too_many
 
-
-class Mode(NamedTuple):
-    """A mode of dispatch (I appendix E)."""
-
-    batches: Sequence[int]  # Tokens of a rank.
-    connections: int  # QPs of a pair of ranks.
-
-
-MODES = {"normal": Mode((128, 256, 512), 24), "low latency": Mode((1, 4, 16), 8)}
-AXES = ("mode", "QPs a pair", "model", "EP", "batch")
+MODES = {"normal": (128, 256, 512), "low latency": (1, 4, 16)}
+"""Tokens of a rank in each mode (I appendix E)."""
+AXES = ("mode", "model", "EP", "batch")
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
-    """Dispatch the tokens of each mode over its QPs, to experts alike."""
+    """Dispatch and combine the tokens of each mode by its kernels, to experts alike."""
     models = list(MODELS) if full else list(MODELS)[1:2]
-    iterations = 100 if full else 5
-    count = fabric.hosts
+    count, layers = widest(fabric), 100 if full else 3
     made = []
-    for mode, (batches, connections) in MODES.items():
+    for mode, batches in MODES.items():
         for name in models:
             for batch in batches if full else (batches[0], batches[-1]):
-                pair = max(pair_bytes(MODELS[name], count, batch), 1)
-                job = dispatch_job(range(count), pair, iterations, connections=connections)
-                labels = labelled(AXES, mode, connections, name, count, batch)
+                labels = labelled(AXES, mode, name, count, batch)
+                if missing := too_many(labels, count, fabric):
+                    made.append(missing)
+                    continue
+                kernels = mode.replace(" ", "_")
+                job = exchange(fabric, count, MODELS[name], batch, layers, kernels)
                 made.append(Case(labels, {"job": [job]}))
     return made
 
@@ -38,8 +33,8 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     """Report latency and rate, a table for each mode."""
     note = (
-        "Experts are chosen alike (top-k without imbalance); a message for each pair of ranks, "
-        "whose QPs take messages in turn. Kernels and their padding are not in it."
+        "Experts are chosen alike (top-k without imbalance). Queue pairs of a pair of ranks are "
+        f"DeepEP's: ten of normal kernels, the experts of a rank with low latency. {EXCHANGED}"
     )
     metrics = dispatch_metrics(fabric)
     return [
@@ -50,7 +45,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
             metrics,
             own,
             note=note,
-            plot=Plot(4, 7, (2,)),
+            plot=Plot(3, 7, (1,)),
         )
         for mode in MODES
         if (own := [pair for pair in trials if pair[0].labels["mode"] == mode])
