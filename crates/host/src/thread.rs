@@ -144,9 +144,14 @@ impl SourceState {
         self.bytes
     }
 
+    /// Whether the last message is complete.
+    pub fn is_over(&self) -> bool {
+        self.left == Some(0) && self.completed == self.posted
+    }
+
     /// Whether the last message is complete, which is noted once.
     pub fn end(&mut self, now: Time) -> bool {
-        let ends = self.left == Some(0) && self.completed == self.posted && self.done_at.is_none();
+        let ends = self.is_over() && self.done_at.is_none();
         if ends {
             self.done_at = Some(now);
         }

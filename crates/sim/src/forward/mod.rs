@@ -113,8 +113,9 @@ impl FastForward {
             return true;
         }
         // The last turn may be one of a window with several.
-        let (expected, span) = (row.until.since(row.from) / row.repetitions * passed, time.since(*start));
-        let error = parts(expected.max(span) - expected.min(span), span) as f64 / Share::PARTS as f64;
+        let expected = (row.until.since(row.from) / row.repetitions * passed).as_ps();
+        let span = time.since(*start).as_ps();
+        let error = parts(expected.abs_diff(span), span) as f64 / Share::PARTS as f64;
         self.shadows.push(SkipRow { error, ..*row });
         self.restart();
         false
@@ -210,12 +211,14 @@ impl Simulation {
         });
         let (job, _) = forward.job.expect("a job is watched");
         let expected = ExpectedTurn { job, time, done: place.done, period };
-        let Standing { digest, offsets, loops, obstacle, left_out } = self.standing(at, expected, processes);
+        let Standing { digest, offsets, loops, packets, has_streams, obstacle, left_out } =
+            self.standing(at, expected, processes);
         let key = |place: LoopPlace| (place.first, place.times);
         if forward.series.last().is_some_and(|last| key(last.place) != key(place) || last.place.done >= place.done) {
             forward.restart();
         }
-        forward.series.push(Turn { time, place, digest, offsets: offsets.map(|sum| sum as i64) });
+        let packets = if has_streams { packets } else { 0 };
+        forward.series.push(Turn { time, place, digest, offsets: offsets.map(|sum| sum as i64), packets });
         let is_complete = left_out.is_none();
         forward.has_ended = !is_complete && forward.limits.error == Share::NONE;
         forward.is_blocked = obstacle.is_some();
@@ -252,14 +255,13 @@ impl Simulation {
     ) {
         let Prospect { level, turns, span } = candidate.prospect;
         let period = forward.series.span(turns);
-        let difference = parts(period.max(span) - period.min(span), period);
+        let difference = parts(period.as_ps().abs_diff(span.as_ps()), period.as_ps());
         let allowed = if level == SkipLevel::Steady { forward.limits.error.parts() } else { 0 };
         let (own, _) = forward.job.expect("a job is watched");
         let passes = candidate.passes(loops);
-        // A repetition more or less of another job is a part of them.
-        let is_known = |&(job, passes): &(u32, u32)| {
-            passes > 0 && (job == own || allowed == 0 || Share::PARTS / u64::from(passes) <= allowed)
-        };
+        // A repetition or a message more or less of another job is a part of them.
+        let is_enough = |count: u64| count > 0 && (allowed == 0 || Share::PARTS / count <= allowed);
+        let is_known = |&(job, passes): &(u32, u32)| passes > 0 && (job == own || is_enough(passes.into()));
         let times = times_left(loops, &passes).min(end.since(at).as_ps() / period.as_ps().max(1)) as u32;
         let is_steady = level == SkipLevel::Repeated || forward.series.is_steady(turns, forward.limits.error);
         if times == 0 || difference > allowed || !is_steady || !passes.iter().all(is_known) {
@@ -267,6 +269,13 @@ impl Simulation {
         }
         let after = self.counters(at, processes);
         let Candidate { before, from, .. } = candidate;
+        let fewest = processes.share(fewest_messages(&before, &after)).into_iter().flatten().min();
+        if level == SkipLevel::Steady && !fewest.is_none_or(is_enough) {
+            let needed = Share::PARTS.div_ceil(allowed);
+            let missing = format!("a stream without end completes fewer than {needed} messages in the time");
+            forward.obstacle = Some(missing);
+            return;
+        }
         let repeated = Repeated { before, after, times: times.into(), from, period };
         let repetitions = passes.iter().find(|(job, _)| *job == own).map_or(0, |&(_, passes)| u64::from(passes));
         let is_shadow = forward.is_shadow(level);
@@ -325,6 +334,15 @@ impl Candidate {
         };
         self.loops.iter().zip(loops).map(passes).collect()
     }
+}
+
+/// Messages of the stream without end that completes fewest between two counts.
+fn fewest_messages(before: &ReportPart, after: &ReportPart) -> Option<u64> {
+    let messages = |part: &ReportPart| -> Vec<_> {
+        let endless = part.streams.iter().filter(|(_, row)| row.total == 0);
+        endless.map(|(_, row)| row.messages).collect()
+    };
+    messages(before).into_iter().zip(messages(after)).map(|(before, after)| after - before).min()
 }
 
 /// How often all jobs can skip their repetitions and perform others after them.

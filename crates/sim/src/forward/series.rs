@@ -77,6 +77,8 @@ pub(super) struct Turn {
     pub digest: Digest,
     /// Offsets between ranks, projected to a few numbers [ps].
     pub offsets: [i64; PROJECTIONS],
+    /// Packet-hops since the start of the run, of jobs without a loop too; 0 where all have loops.
+    pub packets: u64,
 }
 
 /// Why turns to come are known.
@@ -176,12 +178,15 @@ impl Series {
         is_steady.then(|| Prospect { level: SkipLevel::Steady, turns, span: self.span(turns) })
     }
 
-    /// Whether batches of the last turns take the same time, and ranks do not drift against each other so far that they
-    /// meet otherwise in what follows.
+    /// Whether batches of the last turns take the same time and have as many packets, and ranks do not drift against
+    /// each other so far that they meet otherwise in what follows.
     pub fn is_steady(&self, turns: usize, error: Share) -> bool {
         let left = self.last().map_or(0, |turn| turn.place.times - turn.place.done);
         let allowed = self.span(turns).as_ps() as f64 / turns as f64 * error.parts() as f64 / Share::PARTS as f64;
-        self.spread(turns) <= error.parts() && self.drift(turns) * f64::from(left) <= allowed
+        let is_even = |of: fn(&Turn) -> u64| self.spread(turns, of) <= error.parts();
+        is_even(|turn| turn.time.as_ps())
+            && is_even(|turn| turn.packets)
+            && self.drift(turns) * f64::from(left) <= allowed
     }
 
     /// Drift of offsets between ranks in a turn, 0 where it is no more than noise [ps].
@@ -199,15 +204,15 @@ impl Series {
         if drift > DRIFT * steps { drift / (PROJECTIONS * (turns - batch)) as f64 } else { 0.0 }
     }
 
-    /// Largest less smallest mean of batches of the last turns, by the mean of all [parts of [`Share::PARTS`]].
-    fn spread(&self, turns: usize) -> u64 {
+    /// Largest less smallest mean growth of a sum over batches of the last turns, by the mean of all [parts of
+    /// [`Share::PARTS`]].
+    fn spread(&self, turns: usize, sum: fn(&Turn) -> u64) -> u64 {
         let batch = turns / BATCHES;
-        let time = |back: usize| self.turns[self.len() - 1 - back].time;
-        let spans = (0..BATCHES).map(|number| time(number * batch).since(time((number + 1) * batch)));
-        let (least, most) = spans.fold((Duration::from_ps(u64::MAX), Duration::ZERO), |(least, most), span| {
-            (least.min(span), most.max(span))
-        });
-        parts(most - least, self.span(turns) / BATCHES as u64)
+        let growth =
+            |from: usize, to: usize| sum(&self.turns[self.len() - 1 - to]) - sum(&self.turns[self.len() - 1 - from]);
+        let growths = (0..BATCHES).map(|number| growth((number + 1) * batch, number * batch));
+        let (least, most) = growths.fold((u64::MAX, 0), |(least, most), own| (least.min(own), most.max(own)));
+        parts(most - least, growth(turns, 0) / BATCHES as u64)
     }
 
     /// Times of the last turns.
@@ -217,9 +222,9 @@ impl Series {
     }
 }
 
-/// A difference by a time [parts of [`Share::PARTS`]].
-pub(super) fn parts(difference: Duration, time: Duration) -> u64 {
-    let parts = u128::from(difference.as_ps()) * u128::from(Share::PARTS) / u128::from(time.as_ps().max(1));
+/// A difference by the size of what differs [parts of [`Share::PARTS`]].
+pub(super) fn parts(difference: u64, size: u64) -> u64 {
+    let parts = u128::from(difference) * u128::from(Share::PARTS) / u128::from(size.max(1));
     u64::try_from(parts).unwrap_or(u64::MAX)
 }
 
@@ -234,7 +239,7 @@ mod tests {
             time += Duration::from_ps(span);
             let place = LoopPlace { first: 0, times: 1000, done };
             let digest = Digest { connections: states, ..Digest::default() };
-            series.push(Turn { time, place, digest, offsets: [0; PROJECTIONS] });
+            series.push(Turn { time, place, digest, offsets: [0; PROJECTIONS], packets: 0 });
         }
         series
     }

@@ -1,7 +1,7 @@
 //! State of a run when its loop turns: a digest of all events since the turn before, and the places of all ranks.
 
 use etherweave_engine::{fingerprint::Fingerprint, frame::pause::priorities};
-use etherweave_host::{Host, Role};
+use etherweave_host::{Host, Role, SinkState};
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{Duration, Priority, Time, mix};
 use etherweave_workload::LoopPlace;
@@ -57,6 +57,10 @@ pub(super) struct Standing {
     pub offsets: [u64; PROJECTIONS],
     /// Loops of jobs, ordered.
     pub loops: Vec<JobLoop>,
+    /// Packet-hops since the start of the run.
+    pub packets: u64,
+    /// Whether there are streams without end.
+    pub has_streams: bool,
     /// Reason not to skip.
     pub obstacle: Option<String>,
     /// Key of state that digests leave out.
@@ -65,7 +69,7 @@ pub(super) struct Standing {
 
 wire! {
     JobLoop { job, rank, key, done }
-    Standing { digest, offsets, loops, obstacle, left_out }
+    Standing { digest, offsets, loops, packets, has_streams, obstacle, left_out }
 }
 
 impl Standing {
@@ -75,8 +79,9 @@ impl Standing {
         shard.wires.fingerprint_from = at;
         let (connections, ports) = (connections(shard, at), ports(shard, at));
         let digest = Digest { arrivals, connections, ports, draws: shard.wires.marking_draws, ranks: 0 };
-        let left_out = left_out(shard, at).map(str::to_owned);
-        let mut standing = Standing { digest, left_out, ..Standing::default() };
+        let (left_out, packets) = (left_out(shard, at).map(str::to_owned), shard.wires.totals.hops);
+        let received = |sink: &SinkState| shard.hosts.nics.endpoints[sink.endpoint].intake.bytes;
+        let mut standing = Standing { digest, left_out, packets, ..Standing::default() };
         for thread in &shard.hosts.processors.threads {
             let name = &jobs[thread.job as usize];
             match &thread.role {
@@ -94,10 +99,14 @@ impl Standing {
                     }
                     None => standing.forbid(format!("rank {} of job {name} is in no loop", rank.rank)),
                 },
-                Role::Source(source) if source.left.is_some_and(|left| left > 0) => {
+                Role::Source(source) if source.left.is_some() && !source.is_over() => {
                     standing.forbid(format!("streams of job {name} end"));
                 }
-                Role::Source(_) | Role::Sink(_) | Role::GraphStream(_) => {}
+                Role::Sink(sink) if sink.total.is_some_and(|total| total > received(sink)) => {
+                    standing.forbid(format!("streams of job {name} end"));
+                }
+                Role::Sink(sink) => standing.has_streams |= sink.total.is_none(),
+                Role::Source(_) | Role::GraphStream(_) => {}
             }
         }
         standing
@@ -136,6 +145,8 @@ impl Standing {
         self.digest.merge(&other.digest);
         self.offsets.iter_mut().zip(other.offsets).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         other.loops.into_iter().for_each(|own| self.add(own, jobs));
+        self.packets += other.packets;
+        self.has_streams |= other.has_streams;
         self.obstacle = self.obstacle.take().or(other.obstacle);
         self.left_out = self.left_out.take().or(other.left_out);
     }

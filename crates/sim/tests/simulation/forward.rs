@@ -4,7 +4,7 @@ use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_sim::params::{Dcqcn, EcnMarking, MarkAt, SimParams, Transport};
 use etherweave_sim::{Experiment, Report, SkipLevel, SkipLimits};
 use etherweave_topology::{Family, FatTree};
-use etherweave_workload::{AllToAll, Fft, Halo3d, HpccRing, OsuLatency, Permutation, Share, Workload};
+use etherweave_workload::{AllToAll, Fft, Halo3d, HpccRing, Incast, OsuLatency, Permutation, Share, Workload};
 
 use crate::common::{experiment, job, roce, run, run_for, tcp};
 
@@ -148,4 +148,48 @@ fn short_loops_are_simulated() {
     let workload = OsuLatency { iterations: 15, warm_up: 3, ..OsuLatency::default() };
     let report = run(&forwarded(&tree(roce(), &Workload::OsuLatency(workload)), Share::NONE), 1);
     assert!(report.skips.is_empty());
+}
+
+/// A loop of four ranks, and streams of three hosts to a fourth beside it.
+fn beside(incast: &Incast) -> Experiment {
+    let workload = AllToAll { ranks: 4, bytes: Bytes::new(10_240), iterations: 400, ..AllToAll::default() };
+    let mut all = tree(roce(), &Workload::AllToAll(workload));
+    let mut streams = job(&Workload::Incast(incast.clone()));
+    streams.is_background = incast.messages.is_none();
+    all.jobs.push(streams);
+    all
+}
+
+#[test]
+fn nothing_is_skipped_until_messages_of_finite_streams_have_come() {
+    for outstanding in [1, 128] {
+        let full = beside(&Incast { sources: 3, messages: Some(20), outstanding, ..Incast::default() });
+        let expected = run(&full, 1);
+        for error in [Share::NONE, Share::percent(1)] {
+            let report = run(&forwarded(&full, error), 1);
+            assert!(!report.skips.is_empty(), "{:?}", report.skip_obstacle);
+            assert_eq!(format!("{:?}", report.streams), format!("{:?}", expected.streams));
+            let [end, full_end] = [&report, &expected].map(|report| report.totals.end.as_ps() as f64);
+            assert!((end / full_end - 1.0).abs() < 0.01, "{end} ps, expected {full_end} ps");
+        }
+    }
+}
+
+#[test]
+fn streams_without_end_are_skipped_by_as_many_messages_as_they_complete() {
+    let mut skips = 0;
+    for bytes in [1_000, 81_920, 10_000_000] {
+        let full = beside(&Incast { sources: 3, message: Bytes::new(bytes), ..Incast::default() });
+        let (expected, report) = (run(&full, 1), run(&forwarded(&full, Share::percent(2)), 1));
+        let counts = |report: &Report| {
+            let messages = report.streams.iter().map(|row| row.messages).sum::<u64>();
+            [messages, report.totals.packet_hops].map(|count| count as f64)
+        };
+        for (count, full) in counts(&report).into_iter().zip(counts(&expected)) {
+            assert!((count - full).abs() <= 0.02 * full, "{count}, expected {full}, messages of {bytes} B");
+        }
+        skips += report.skips.len();
+        assert_eq!(measured(&run(&forwarded(&full, Share::percent(2)), 7)), measured(&report));
+    }
+    assert!(skips > 0, "messages of 1 kB are many");
 }
