@@ -30,6 +30,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     errors.check(routing::check_port_choice(scenario));
     errors.check(routing::check_output_queue(scenario));
     errors.check(routing::check_trigger(scenario));
+    errors.check(routing::check_load_balancing(scenario));
     if let Some(observe) = &scenario.observe {
         errors.check(observe.check(scenario.run.end).map_err(|error| error.within("observe")));
     }

@@ -87,10 +87,10 @@ pub use workload_figures::workload_figures;
 pub mod extend {
     pub use etherweave_primitives::{BitRate, Duration, Rank, Time};
     pub use etherweave_routing::{AskingPacket, CallerPortChoice, PortChoice, PortChoiceStart, QueuedPort};
+    pub use etherweave_sim::transport::entropy::{CallerChoice, CallerChoiceStart, EntropyChoice, PathFeedback};
     pub use etherweave_sim::transport::prototype::{PrototypeControl, PrototypeStart};
     pub use etherweave_sim::transport::roce::{Feedback, FreshConnection, Progress, SenderControl};
     pub use etherweave_sim::transport::telemetry::{PathTelemetry, PortTelemetry};
-    pub use etherweave_sim::transport::uet::{CallerChoice, CallerChoiceStart, EntropyChoice, PathFeedback};
     pub use etherweave_workload::{DrivenRank, Driver, DriverEvent, DriverStart, GraphOp, NextOperations, Received};
 
     pub use crate::prototypes::Prototypes;

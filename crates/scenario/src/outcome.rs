@@ -224,7 +224,8 @@ fn resent(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option<Str
     let transport = scenario.lossless_transport();
     let &SentCounts { packets, resent, timeouts, .. } = sent;
     let lost = lost_packets(report);
-    let keeps_order = scenario.routing.keeps_order() && !host_ports::is_per_packet(scenario);
+    let is_by_packet = !scenario.routing.keeps_order() || host_ports::is_per_packet(scenario);
+    let keeps_order = !is_by_packet && !transport.chooses_paths();
     let (needless, reason) = transport.needless(&ResentCounts { resent, lost, timeouts, keeps_order });
     let share = needless as f64 / packets.max(1) as f64;
     let percent = 100.0 * share;

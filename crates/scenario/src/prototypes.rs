@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Brought, InputError};
 use etherweave_routing::PortChoiceStart;
-use etherweave_sim::{transport::prototype::PrototypeStart, transport::uet::CallerChoiceStart};
+use etherweave_sim::{transport::entropy::CallerChoiceStart, transport::prototype::PrototypeStart};
 use etherweave_workload::DriverStart;
 
 use crate::{RunOptions, Scenario};

@@ -4,7 +4,7 @@ use etherweave_primitives::{InputError, SwitchId};
 use etherweave_routing::{
     FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, check_replaced, prove, tables::Trigger,
 };
-use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams, Transport};
+use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
@@ -132,13 +132,22 @@ pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> 
 
 /// The warning that entropy values are on a routing with one path for a pair of hosts.
 fn single_path_warning(scenario: &Scenario, topology: &Topology) -> Option<String> {
-    let spreads = |own: &Transport| own.uet().is_some() && own.places_any_order();
     let has_effect = scenario.routing != RoutingKind::UpDown || topology.switches() < 3;
-    (!has_effect && scenario.each_transport().any(spreads)).then(|| {
+    (!has_effect && scenario.each_transport().any(|own| own.chooses_paths())).then(|| {
         "routing: up_down takes one path for a pair of hosts, whatever transport.uet.load_balancing chooses; \"ecmp\" \
          hashes entropy values to paths"
             .to_owned()
     })
+}
+
+/// Rejects entropy values that a scenario asks for beside a routing that hashes none.
+///
+/// # Errors
+/// Names the routing.
+pub(crate) fn check_load_balancing(scenario: &Scenario) -> Result<(), InputError> {
+    let Some(key) = scenario.each_transport().find_map(|own| own.path_choice_key()) else { return Ok(()) };
+    let expected = format!("\"ecmp\" beside {key}: no other routing hashes entropy values to paths");
+    InputError::unless(scenario.routing == RoutingKind::Ecmp, "routing", scenario.routing.name(), expected)
 }
 
 /// The warning that no global port can be marked as saturated: of so few ports none can hold so much more than their
@@ -233,9 +242,10 @@ pub(crate) fn choose_loss_detection(scenario: &mut Scenario) {
     let may_discard = scenario.flow_control.watchdog().is_some();
     let is_lossless =
         !matches!(scenario.flow_control, FlowControl::None {}) && scenario.faults.is_default() && !may_discard;
-    let is_overtaken = !scenario.routing.keeps_order() || host_ports::is_per_packet(scenario);
+    let is_by_packet = !scenario.routing.keeps_order() || host_ports::is_per_packet(scenario);
     let of_jobs = scenario.job.iter_mut().filter_map(|job| job.transport.as_mut());
     for transport in std::iter::once(&mut scenario.transport).chain(of_jobs) {
+        let is_overtaken = is_by_packet || transport.chooses_paths();
         transport.complete(is_lossless && is_overtaken);
     }
 }
@@ -315,6 +325,22 @@ mod tests {
     }
 
     #[test]
+    fn entropy_values_of_roce_need_a_routing_that_hashes_them() {
+        let of = |routing: &str| {
+            let text = format!(
+                "routing = \"{routing}\"\n[topology.fat_tree]\n[transport.roce]\nreliability = \
+                 \"selective_repeat\"\nload_balancing = \"reps\"\n"
+            );
+            check_load_balancing(&Scenario::parse(&text, "x.toml", &[]).unwrap())
+        };
+        assert_eq!(of("ecmp"), Ok(()));
+        for routing in ["up_down", "spray", "adaptive_up"] {
+            let error = of(routing).unwrap_err();
+            assert!(error.expected.starts_with("\"ecmp\" beside transport.roce.load_balancing"), "{error}");
+        }
+    }
+
+    #[test]
     fn losses_are_found_by_the_timer_alone_where_packets_are_late_and_never_lost() {
         let by = |routing: &str, more: &str| {
             let text = format!("routing = \"{routing}\"\n[topology.fat_tree]\n[transport.roce]\n{more}");
@@ -324,6 +350,7 @@ mod tests {
         };
         assert_eq!(by("ecmp", ""), LossDetection::Time, "packets keep their order");
         assert_eq!(by("spray", ""), LossDetection::Timeout);
+        assert_eq!(by("ecmp", "load_balancing = \"mixed\"\n"), LossDetection::Timeout);
         assert_eq!(by("spray", "loss_detection = \"time\"\n"), LossDetection::Time);
         assert_eq!(by("spray", "[flow_control.none]\n"), LossDetection::Time, "switches drop packets");
         let damaged = "[[faults.degraded]]\nlink = \"leaf0 - core0\"\nbit_error_rate = 1e-9\n";

@@ -12,9 +12,10 @@ use super::tcp::{
     Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, SegmentLoss, Sender, TcpParams,
 };
 use crate::connection::{Alarm, Alarms, AnswerPacket};
+use crate::entropy::LoadBalancing;
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::params::{CONGESTION_CONTROLS, Dcqcn, LossDetection, Reliability, RoceParams};
-use crate::uet::{Delivery, GrantPace, LoadBalancing, Nscc, Rccc, UetEnd, UetParams};
+use crate::uet::{Delivery, GrantPace, Nscc, Rccc, UetEnd, UetParams};
 use crate::{ConnectionEnd, Headers, TransportParams};
 
 /// Rate of both NICs.
@@ -433,6 +434,20 @@ fn each_uet() -> Vec<UetParams> {
     [spread.to_vec(), vec![ordered, short, repeated], windows.to_vec(), granted.to_vec()].concat()
 }
 
+/// Selective repeat of RoCE with each load balancing, with marks that nothing else heeds, and beside DCQCN.
+fn each_balanced() -> Vec<RoceParams> {
+    let of = |load_balancing, repair| RoceParams {
+        load_balancing: Some(load_balancing),
+        ack_every: 16,
+        entropies: 16,
+        ..roce(repair)
+    };
+    let schemes = [LoadBalancing::Oblivious, LoadBalancing::Bitmap, LoadBalancing::Reps, LoadBalancing::Mixed];
+    let alone = schemes.into_iter().flat_map(|scheme| [BY_TIME, BY_TIMEOUT].map(|repair| of(scheme, repair)));
+    let limited = RoceParams { dcqcn: Some(Dcqcn::default()), ..of(LoadBalancing::Mixed, BY_TIME) };
+    alone.chain([limited]).collect()
+}
+
 /// Transfers `messages` over every transport.
 fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
     transfer_by_defaults(seed, messages, faults);
@@ -451,6 +466,9 @@ fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
             let marked = if params.heeds_marks() { faults.marked } else { 0 };
             Channel::new(ByNics::<RoceEnd>::new(params), Faults { marked, ..faults }, seed).transfer(messages);
         }
+    }
+    for params in each_balanced() {
+        Channel::new(ByNics::<RoceEnd>::new(params), faults, seed).transfer(messages);
     }
     for params in each_uet() {
         Channel::new(ByNics::<UetEnd>::new(params), faults, seed).transfer(messages);

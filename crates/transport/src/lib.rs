@@ -53,6 +53,7 @@ macro_rules! transports {
 
 pub mod connection;
 pub mod dcqcn;
+pub mod entropy;
 #[cfg(test)]
 mod every_transport;
 pub mod frame;

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use etherweave_primitives::{BitRate, Bytes, Duration, Priority};
 
 use crate::packet::{FrameEnds, SideContent, TransportPacket};
-use crate::{frame::size, params::Checked, prototype::Prototype, uet::LoadBalancer};
+use crate::{entropy::LoadBalancer, frame::size, params::Checked, prototype::Prototype};
 
 /// What a connection may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +83,16 @@ pub trait TransportParams {
     /// Whether the receiver places packets in any order, so that those of a connection may take several paths.
     fn places_any_order(&self) -> bool {
         false
+    }
+
+    /// Whether its senders give packets of a connection entropy values, by which switches hash them to several paths.
+    fn chooses_paths(&self) -> bool {
+        false
+    }
+
+    /// Key by which senders are asked to do so, where they do not by themselves: it takes effect by hashes alone.
+    fn path_choice_key(&self) -> Option<&'static str> {
+        None
     }
 
     /// Whether its receivers report packets that switches have trimmed.

@@ -23,6 +23,7 @@ mod losslessness;
 mod moderation;
 mod one_sided;
 mod outer_header;
+mod path_choice;
 mod per_packet;
 mod rate_adaptation;
 mod rates;

@@ -1,16 +1,16 @@
 //! Switches that trim, under Ultra Ethernet's transport.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Rank};
-use etherweave_routing::RoutingKind;
 use etherweave_sim::params::{
     EcnMarking, FlowControl, Forwarding, MarkAt, SimParams, SwitchParams, Threshold, Transport, Trimming,
 };
-use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report};
-use etherweave_topology::{Family, FatTree, SingleSwitch, Topology};
-use etherweave_transport::uet::{Delivery, LoadBalancing, Nscc, UetParams};
+use etherweave_sim::{Experiment, FlowRow, Report};
+use etherweave_topology::{Family, SingleSwitch};
+use etherweave_transport::uet::{Delivery, Nscc, UetParams};
 use etherweave_workload::{StreamSpec, Traffic};
 
 use crate::common::{experiment, job_of, one_switch, run};
+use crate::path_choice::by_ecmp;
 
 /// Switches with queues of 100 kB that trim, and acknowledgements in the priority of trimmed packets.
 fn params(uet: UetParams) -> SimParams {
@@ -134,45 +134,8 @@ fn datagrams_that_are_lost_are_not_repeated() {
     );
 }
 
-fn tree() -> Topology {
-    FatTree { leaves: 4, hosts_per_leaf: 4, cores: 4, links_per_core: 1, ..FatTree::default() }.generate().unwrap()
-}
-
-fn by_packet(uet: UetParams, traffic: Traffic) -> Experiment {
-    let prepared = PreparedRouting::new(RoutingKind::Ecmp, &tree()).unwrap();
-    let experiment = experiment(tree(), params(uet), vec![job_of(traffic, Priority::new(0))]);
-    Experiment { paths: Paths::PerPacket(prepared), ..experiment }
-}
-
 #[test]
 fn trimmed_packets_keep_their_priority_where_switches_decide_for_every_packet() {
-    checked(&by_packet(UetParams { psn_range: 64, ..UetParams::default() }, incast(8, 200_000)), 4 * 8 * 200_000);
-}
-
-/// Hosts 4 to 7 send to hosts 8 to 11: packets of each take all four links up, or a single one.
-#[test]
-fn entropy_values_spread_the_packets_of_a_connection() {
-    let stream = StreamSpec {
-        src_rank: Rank::new(4),
-        dst_rank: Rank::new(8),
-        stream: 0,
-        bytes_per_message: 4096 * 400,
-        outstanding: 1,
-        messages: Some(1),
-        flow_start: None,
-    };
-    let links_up = |uet| {
-        let report = run(&by_packet(uet, Traffic::Streams(vec![stream])), 1);
-        let data = report.ports.iter().filter(|row| row.node == "leaf1" && row.priority == Priority::new(0));
-        let mut sent: Vec<u64> = data.map(|row| row.tx_packets).filter(|&count| count > 0).collect();
-        sent.sort_unstable();
-        sent
-    };
-    for load_balancing in [LoadBalancing::Oblivious, LoadBalancing::Bitmap, LoadBalancing::Reps, LoadBalancing::Mixed] {
-        let sent = links_up(UetParams { load_balancing, entropies: 256, ..UetParams::default() });
-        assert_eq!((sent.len(), sent.iter().sum::<u64>()), (4, 400), "{load_balancing:?}");
-        assert!(sent[0] > 50, "{load_balancing:?}: {sent:?}");
-    }
-    assert_eq!(links_up(UetParams { delivery: Delivery::Rod, ..UetParams::default() }), [400]);
-    assert_eq!(links_up(UetParams { entropies: 1, ..UetParams::default() }), [400]);
+    let params = params(UetParams { psn_range: 64, ..UetParams::default() });
+    checked(&by_ecmp(params, incast(8, 200_000)), 4 * 8 * 200_000);
 }

@@ -2,6 +2,8 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, params};
 
+use crate::entropy::LoadBalancing;
+
 /// Which encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -76,6 +78,13 @@ macro_rules! define_params {
             /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what
             /// has arrived.
             pub tail_loss_probe_min: Duration,
+            /// Selective repeat under the routing "ecmp": how a connection chooses entropy values, by which switches
+            /// hash its packets to paths. Absent: all packets of a connection take one path.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub load_balancing: Option<LoadBalancing>,
+            /// Beside `load_balancing`: entropy values of a connection, a power of two up to 16,384. Default 64.
+            #[serde(skip_serializing_if = "is_default_entropies")]
+            pub entropies: u32,
             $(
                 $(#[$doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,6 +105,8 @@ macro_rules! define_params {
                     loss_detection: None,
                     completion_order: CompletionOrder::Posted,
                     tail_loss_probe_min: Duration::from_us(100),
+                    load_balancing: None,
+                    entropies: ENTROPIES,
                     $($key: None,)*
                 }
             }
@@ -117,7 +128,25 @@ pub struct CongestionControlKey {
     pub insert: fn(&mut RoceParams),
 }
 
+/// Entropy values of a connection, by default.
+const ENTROPIES: u32 = 64;
+
+fn is_default_entropies(count: &u32) -> bool {
+    *count == ENTROPIES
+}
+
 impl RoceParams {
+    /// Whether its senders heed marks of switches.
+    pub fn heeds_marks(&self) -> bool {
+        self.controls_heed_marks() || self.avoids_marked_paths()
+    }
+
+    /// Whether marks decide which paths packets take.
+    #[inline]
+    pub fn avoids_marked_paths(&self) -> bool {
+        self.load_balancing.is_some_and(|scheme| scheme != LoadBalancing::Oblivious)
+    }
+
     /// Whether selective repeat finds losses by time.
     pub fn finds_by_time(&self) -> bool {
         self.loss_detection != Some(LossDetection::Timeout)

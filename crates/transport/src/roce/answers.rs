@@ -2,10 +2,11 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::frame;
+use super::{frame, path_choice::ENTROPIES_MAX};
+use crate::entropy::check_entropies;
 use crate::packet::{FrameEnds, SideContent, TransportPacket, flags};
 use crate::params::{
-    Checked, CompletionOrder, LossDetection, Reliability, RoceParams, check_timer, require, require_effect,
+    Checked, CompletionOrder, LossDetection, Reliability, RoceParams, RoceVersion, check_timer, require, require_effect,
 };
 use crate::transport::{ConnectionWindow, FlowWindow, Headers, Overtaken, ResentCounts, Transport, TransportParams};
 use crate::{frame::size::RoceSizes, prototype::Prototype};
@@ -22,7 +23,7 @@ impl TransportParams for RoceParams {
     }
 
     fn has_flow_level(&self) -> bool {
-        true
+        self.load_balancing.is_none()
     }
 
     fn expects_no_loss(&self) -> bool {
@@ -39,6 +40,14 @@ impl TransportParams for RoceParams {
 
     fn places_any_order(&self) -> bool {
         self.reliability == Reliability::SelectiveRepeat
+    }
+
+    fn chooses_paths(&self) -> bool {
+        self.load_balancing.is_some()
+    }
+
+    fn path_choice_key(&self) -> Option<&'static str> {
+        self.load_balancing.map(|_| "transport.roce.load_balancing")
     }
 
     fn overtaken(&self) -> Option<Overtaken> {
@@ -170,6 +179,7 @@ fn check_roce(roce: &RoceParams, do_switches_mark: bool) -> Checked {
     require(roce.window <= mtu * PACKETS_MAX, "transport.roce.window", roce.window, most)?;
     check_timer("transport.roce.retransmission_timeout", roce.retransmission_timeout)?;
     check_selective(roce)?;
+    check_paths(roce)?;
     check_congestion_controls(roce, do_switches_mark)?;
     roce.check_controls()
 }
@@ -178,14 +188,14 @@ fn check_roce(roce: &RoceParams, do_switches_mark: bool) -> Checked {
 fn check_congestion_controls(roce: &RoceParams, do_switches_mark: bool) -> Checked {
     let names = roce.congestion_controls();
     let Some(name) = names.last() else {
-        let heeds = "transport.roce.dcqcn, dctcp or injection_delay: nothing heeds a mark";
-        return require(!do_switches_mark, "switch.ecn", "marking switches", heeds);
+        let heeds = "transport.roce.dcqcn, dctcp, injection_delay or load_balancing: nothing heeds a mark";
+        return require(!do_switches_mark || roce.heeds_marks(), "switch.ecn", "marking switches", heeds);
     };
     let key = format!("transport.roce.{name}");
     require(names.len() == 1, &key, names[0], "one congestion control")?;
     let heeds_marks = roce.heeds_marks();
     require(
-        !heeds_marks || do_switches_mark,
+        !roce.controls_heed_marks() || do_switches_mark,
         &key,
         "no switch.ecn",
         "marking switches: nothing would notify the sender",
@@ -198,6 +208,19 @@ fn check_congestion_controls(roce: &RoceParams, do_switches_mark: bool) -> Check
     require(!is_echoed || is_selective, "transport.roce.reliability", value, echoes)?;
     let every = "1: the window may hold less than that many packets";
     require(!is_echoed || roce.ack_every == 1, "transport.roce.ack_every", roce.ack_every, every)
+}
+
+/// Entropy values are source ports of UDP, and packets that they spread overtake each other.
+fn check_paths(roce: &RoceParams) -> Checked {
+    let (key, is_chosen) = ("transport.roce.load_balancing", roce.load_balancing.is_some());
+    let is_selective = roce.reliability == Reliability::SelectiveRepeat;
+    let expected = "reliability \"selective_repeat\": go_back_n takes packets for lost that others overtake";
+    require(is_selective || !is_chosen, key, "a choice of paths beside go_back_n", expected)?;
+    let expected = "version \"v2\": no other has a UDP port that switches hash";
+    require(roce.version == RoceVersion::V2 || !is_chosen, key, "a choice of paths beside v1", expected)?;
+    let (key, default) = ("transport.roce.entropies", RoceParams::default());
+    require_effect(is_chosen, key, roce.entropies, default.entropies, "chooses paths")?;
+    check_entropies(key, roce.entropies, ENTROPIES_MAX)
 }
 
 fn check_selective(roce: &RoceParams) -> Checked {

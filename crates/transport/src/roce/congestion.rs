@@ -170,8 +170,8 @@ macro_rules! define_controls {
                 keys.into_iter().flatten().collect()
             }
 
-            /// Whether its senders heed marks of switches.
-            pub fn heeds_marks(&self) -> bool {
+            /// Whether its congestion control heeds marks of switches.
+            pub fn controls_heed_marks(&self) -> bool {
                 false $(|| self.$key.as_ref().is_some_and(<$Control as CongestionControl>::heeds_marks))*
             }
 

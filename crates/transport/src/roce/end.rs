@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Time, mix};
 
-use super::header::{RoceHeader, bits};
+use super::header::{RoceHeader, bits, entropy, with_sum};
 use super::{Acknowledgement, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport};
 use crate::connection::{
     Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, ReceivedCounts, SendState, SentCounts,
@@ -138,7 +138,7 @@ impl ConnectionEnd for RoceEnd {
             flags: headers.telemetry | resent | capable,
             header: RoceHeader { sequence: data.sequence, restarts: data.restarts, bits }.pack(),
             offset: data.offset,
-            acknowledged: sum,
+            acknowledged: with_sum(data.entropy, sum),
             sent: now,
             ..TransportPacket::new(PacketKind::Data, wire, data.payload)
         })
@@ -168,7 +168,8 @@ impl ConnectionEnd for RoceEnd {
         let &TransportPacket { offset, payload, sent, .. } = packet;
         let restarts = if keeps_order { header.restarts } else { 0 };
         let (sequence, is_last) = (header.sequence, header.has(bits::LAST));
-        self.responder.on_data(&DataArrival { offset, payload, sequence, is_last, sent, restarts }, params)
+        let entropy = entropy(packet);
+        self.responder.on_data(&DataArrival { offset, payload, sequence, is_last, sent, restarts, entropy }, params)
     }
 
     #[inline]
@@ -183,7 +184,7 @@ impl ConnectionEnd for RoceEnd {
         packet.acknowledged = answer.cumulative;
         let mut header = RoceHeader { sequence: answer.sequence, ..RoceHeader::default() };
         let blocks = answer.report.map(|report| {
-            packet.sent = report.sent;
+            (packet.sent, packet.offset) = (report.sent, report.entropy.into());
             header.bits = if report.is_marked { bits::ECN_ECHO } else { 0 };
             packet.wire += report.blocks.iter().filter(|block| !block.is_empty()).count() as u32 * SELECTIVE_BLOCK;
             report.blocks
@@ -202,8 +203,12 @@ impl ConnectionEnd for RoceEnd {
     ) -> Option<Time> {
         let header = RoceHeader::unpack(packet.header);
         let (is_marked, is_selective) = (header.has(bits::ECN_ECHO), self.requester.repeats_selectively());
-        let report =
-            is_selective.then(|| SelectiveReport { blocks: blocks.unwrap_or_default(), sent: packet.sent, is_marked });
+        let report = is_selective.then(|| SelectiveReport {
+            blocks: blocks.unwrap_or_default(),
+            sent: packet.sent,
+            entropy: entropy(packet),
+            is_marked,
+        });
         let is_negative = packet.kind == PacketKind::Nak;
         let answer =
             Acknowledgement { cumulative: packet.acknowledged, sequence: header.sequence, is_negative, report };
@@ -226,6 +231,11 @@ impl ConnectionEnd for RoceEnd {
 
     fn on_congestion(&mut self, now: Time, _packet: &TransportPacket) {
         self.requester.on_congestion(now);
+    }
+
+    #[inline]
+    fn entropy(packet: &TransportPacket) -> u16 {
+        entropy(packet)
     }
 
     fn on_telemetry(&mut self, path: &PathTelemetry, acknowledged: u64) {

@@ -4,7 +4,7 @@
 //! A17 (v2). Payloads are zeros. No standard has headers for selective repeat: here every packet of a WRITE has an
 //! address, and the blocks of an acknowledgement follow its extension.
 
-use super::header::{RoceHeader, bits};
+use super::header::{RoceHeader, bits, entropy};
 use crate::frame::ethernet::{ip, ipv4, mac};
 use crate::packet::{FrameEnds, PacketKind, SideContent, TransportPacket, sums};
 use crate::params::{Reliability, RoceParams, RoceVersion};
@@ -51,7 +51,7 @@ pub(super) fn octets(
     }
     let (mut octets, kind) = match version {
         RoceVersion::V1 => (global_route(ends, transport.len(), packet.ecn()), ROCE),
-        RoceVersion::V2 => (ipv4_udp(ends, transport.len(), packet.ecn()), IPV4),
+        RoceVersion::V2 => (ipv4_udp(ends, transport.len(), packet), IPV4),
     };
     let check = invariant_check(&octets, &transport, version);
     octets.extend(transport);
@@ -162,10 +162,11 @@ fn atomic_extension(packet: &TransportPacket) -> Vec<u8> {
     octets
 }
 
-fn ipv4_udp(ends: &FrameEnds, transport: usize, ecn: u8) -> Vec<u8> {
+/// Network header and UDP, whose source port is that of the queue pair, changed by the entropy value.
+fn ipv4_udp(ends: &FrameEnds, transport: usize, packet: &TransportPacket) -> Vec<u8> {
     let length = 8 + transport + 4;
-    let mut octets = ipv4(ends.source, ends.destination, UDP, length, ecn).to_vec();
-    let source_port = 0xc000 | (ends.queue & 0x3fff) as u16;
+    let mut octets = ipv4(ends.source, ends.destination, UDP, length, packet.ecn()).to_vec();
+    let source_port = 0xc000 | (ends.queue as u16 ^ entropy(packet)) & 0x3fff;
     octets.extend(source_port.to_be_bytes());
     octets.extend(PORT.to_be_bytes());
     octets.extend((length as u16).to_be_bytes());

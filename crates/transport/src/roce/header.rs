@@ -1,5 +1,7 @@
 //! Header of a RoCE packet, in the word and the byte that a packet keeps for its transport.
 
+use crate::packet::{PacketKind, TransportPacket};
+
 /// Bits of a packet sequence number in the word; how often the requester has gone back stands above it.
 const SEQUENCE_BITS: u32 = 24;
 
@@ -48,9 +50,37 @@ impl RoceHeader {
     }
 }
 
+/// Place of the entropy value of a data packet in [`TransportPacket::acknowledged`], above the bits of sums.
+const ENTROPY_SHIFT: u32 = 16;
+
+/// The field of a data packet with its entropy value and the bits of [`crate::packet::sums`].
+#[inline]
+pub fn with_sum(entropy: u16, sum: u64) -> u64 {
+    u64::from(entropy) << ENTROPY_SHIFT | sum
+}
+
+/// Entropy value of a packet; of an acknowledgement that of the packet that it answers.
+#[inline]
+pub fn entropy(packet: &TransportPacket) -> u16 {
+    match packet.kind {
+        PacketKind::Data => (packet.acknowledged >> ENTROPY_SHIFT) as u16,
+        PacketKind::Ack | PacketKind::Nak => packet.offset as u16,
+        PacketKind::Cnp | PacketKind::Announcement => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entropy_value_stands_beside_the_bits_of_a_sum_and_in_an_acknowledgement() {
+        let mut packet = TransportPacket::new(PacketKind::Data, 100, 0);
+        packet.acknowledged = with_sum(0xffff, 7);
+        assert_eq!((entropy(&packet), packet.acknowledged & 7), (0xffff, 7));
+        packet = TransportPacket { kind: PacketKind::Ack, offset: 77, ..packet };
+        assert_eq!(entropy(&packet), 77);
+    }
 
     #[test]
     fn a_header_is_what_was_packed() {

@@ -25,6 +25,7 @@ mod congestion;
 mod end;
 mod frame;
 pub mod header;
+mod path_choice;
 mod requester;
 mod responder;
 mod selective;
@@ -112,6 +113,8 @@ pub struct SelectiveReport {
     pub blocks: SackBlocks,
     /// When the packet was sent that arrived last.
     pub sent: Time,
+    /// Entropy value of that packet.
+    pub entropy: u16,
     /// Whether that packet was marked.
     pub is_marked: bool,
 }

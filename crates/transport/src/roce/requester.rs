@@ -22,6 +22,7 @@ impl Outgoing {
             is_last: offset + payload == self.end && self.operation.ends(),
             is_retransmission,
             restarts: 0,
+            entropy: 0,
         }
     }
 }
@@ -45,6 +46,8 @@ pub struct DataPacket {
     pub is_retransmission: bool,
     /// How often go-back-N has gone back so far, from 1 on again after 255.
     pub restarts: u8,
+    /// Entropy value, by which switches hash it to a path.
+    pub entropy: u16,
 }
 
 /// One direction of a connection, at its source. What every packet needs is in the first two cache lines.
@@ -254,7 +257,7 @@ impl Requester {
     #[inline(never)]
     fn next_selective(&mut self, now: Time, params: &RoceParams) -> DataPacket {
         let lost = self.selective.as_ref().and_then(|selective| selective.first_lost());
-        let packet = match lost {
+        let mut packet = match lost {
             Some(offset) => {
                 let progress = Progress { acknowledged: self.acknowledged, next: self.next };
                 if let Some(congestion) = &mut self.congestion {
@@ -266,7 +269,7 @@ impl Requester {
         };
         if let Some(selective) = &mut self.selective {
             let end = packet.offset + u64::from(packet.payload);
-            selective.sent(now, ByteRange::new(packet.offset, end));
+            packet.entropy = selective.sent(now, ByteRange::new(packet.offset, end));
         }
         packet
     }
@@ -290,7 +293,7 @@ impl Requester {
     /// Charges `wire` bytes to the rate, which may delay the next packet. Whether switches may mark the packet.
     #[inline]
     pub fn charge(&mut self, now: Time, wire: u32, params: &RoceParams) -> bool {
-        let Some(congestion) = &mut self.congestion else { return false };
+        let Some(congestion) = &mut self.congestion else { return params.avoids_marked_paths() };
         self.is_pacing = congestion.sent(now, wire);
         params.heeds_marks()
     }

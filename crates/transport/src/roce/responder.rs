@@ -24,6 +24,8 @@ pub struct DataArrival {
     /// How often the requester had gone back, from 1 on again after 255. In a network that changes the order of packets
     /// it is of no use, and 0: what falls behind there may have been overtaken.
     pub restarts: u8,
+    /// Entropy value.
+    pub entropy: u16,
 }
 
 /// What the host sends in answer to a packet.
@@ -75,6 +77,8 @@ struct Placement {
     packets: Reassembly,
     /// When the packet was sent that arrived last.
     sent: Time,
+    /// Its entropy value.
+    entropy: u16,
     /// A marked packet has arrived since the last answer.
     is_marked: bool,
     completion_order: CompletionOrder,
@@ -127,11 +131,13 @@ impl Responder {
         Answer::Negative
     }
 
-    /// Places a packet wherever it belongs. Around gaps each is acknowledged at once (RFC 5681, section 4.2).
+    /// Places a packet wherever it belongs. Around gaps each is acknowledged at once (RFC 5681, section 4.2), and so is
+    /// one that was marked on a path that the requester chose.
     fn place(&mut self, arrival: &DataArrival, params: &RoceParams) -> Reception {
         let range = ByteRange::new(arrival.offset, arrival.offset + u64::from(arrival.payload));
         let placement = Placement::of(&mut self.placement, params);
-        placement.sent = arrival.sent;
+        (placement.sent, placement.entropy) = (arrival.sent, arrival.entropy);
+        let echoes_mark = placement.is_marked && params.load_balancing.is_some();
         if range.start < self.expected {
             placement.bytes.note_duplicate(range);
             return Reception { answer: Answer::Positive, bytes: 0, is_new: false };
@@ -152,7 +158,8 @@ impl Responder {
         self.expected += bytes;
         self.expected_sequence = (placement.packets.next() & u64::from(SEQUENCES)) as u32;
         let answer = self.answer_in_order(arrival, params);
-        Reception { answer: if has_gap { Answer::Positive } else { answer }, bytes, is_new: true }
+        let answer = if has_gap || echoes_mark { Answer::Positive } else { answer };
+        Reception { answer, bytes, is_new: true }
     }
 
     /// The answer that stands for everything received so far.
@@ -164,14 +171,13 @@ impl Responder {
     }
 
     /// A marked packet has arrived: whether to notify the requester, at most once an interval. Otherwise the next
-    /// acknowledgement echoes the mark.
+    /// acknowledgement echoes the mark, as it does where the requester chooses paths.
     pub fn notifies_congestion(&mut self, now: Time, params: &RoceParams) -> bool {
-        let Some(gap) = params.notification_gap() else {
-            if params.reliability == Reliability::SelectiveRepeat {
-                Placement::of(&mut self.placement, params).is_marked = true;
-            }
-            return false;
-        };
+        let gap = params.notification_gap();
+        if params.reliability == Reliability::SelectiveRepeat && (gap.is_none() || params.load_balancing.is_some()) {
+            Placement::of(&mut self.placement, params).is_marked = true;
+        }
+        let Some(gap) = gap else { return false };
         let is_due = now >= self.notifies_from;
         if is_due {
             self.notifies_from = now + gap;
@@ -209,7 +215,8 @@ impl Placement {
     }
 
     fn report(&mut self) -> SelectiveReport {
-        SelectiveReport { blocks: self.bytes.blocks(), sent: self.sent, is_marked: take(&mut self.is_marked) }
+        let (sent, entropy, is_marked) = (self.sent, self.entropy, take(&mut self.is_marked));
+        SelectiveReport { blocks: self.bytes.blocks(), sent, entropy, is_marked }
     }
 }
 
@@ -223,7 +230,7 @@ mod tests {
         let mut responder = Responder::default();
         let arrival = |&(sequence, restarts): &(u32, u8)| {
             let (offset, sent) = (100 * u64::from(sequence), Time::ZERO);
-            DataArrival { offset, payload: 100, sequence, is_last: false, sent, restarts }
+            DataArrival { offset, payload: 100, sequence, is_last: false, sent, restarts, entropy: 0 }
         };
         packets.iter().map(|packet| responder.on_data(&arrival(packet), &params).answer).collect()
     }

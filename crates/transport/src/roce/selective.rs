@@ -7,7 +7,7 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::SelectiveReport;
+use super::{SelectiveReport, path_choice::PathChoice};
 use crate::{
     ByteRange, params::CompletionOrder, params::RoceParams, rack::Rack, ranges::Ranges, rtt::RoundTrip,
     rtt::TimeoutLimits,
@@ -42,6 +42,8 @@ pub(super) struct SelectiveRepeat {
     completion_order: CompletionOrder,
     /// Probes since anything was last heard of a packet.
     probes: u32,
+    /// Entropy values of packets, where these take several paths.
+    paths: Option<Box<PathChoice>>,
     /// When the host will call.
     timer_at: Option<Time>,
 }
@@ -59,6 +61,7 @@ impl SelectiveRepeat {
             probe_min: params.tail_loss_probe_min,
             completion_order: params.completion_order,
             probes: 0,
+            paths: PathChoice::new(params),
             timer_at: None,
         }
     }
@@ -73,11 +76,12 @@ impl SelectiveRepeat {
         (self.completion_order == CompletionOrder::Any).then_some(&self.arrived)
     }
 
-    /// Notes a packet that goes out.
-    pub(super) fn sent(&mut self, now: Time, range: ByteRange) {
+    /// Notes a packet that goes out, and chooses its entropy value.
+    pub(super) fn sent(&mut self, now: Time, range: ByteRange) -> u16 {
         self.lost.remove(range);
         self.rack.sent(now, range, ());
         self.active_at = now;
+        self.paths.as_mut().map_or(0, |paths| paths.next(now, range.start))
     }
 
     /// Takes an acknowledgement. Returns whether anything is newly known to have arrived.
@@ -96,6 +100,9 @@ impl SelectiveRepeat {
         for &block in report.blocks.iter().filter(|block| block.start >= acknowledged && block.end <= progress.next) {
             self.lost.remove(block);
             fresh += self.arrived.insert(block);
+        }
+        if let Some(paths) = &mut self.paths {
+            paths.on_report(now, acknowledged, report);
         }
         self.round_trip.sample(now.since(report.sent));
         // What was sent at that time is a single packet, all of which has arrived.

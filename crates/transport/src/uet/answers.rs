@@ -2,9 +2,9 @@
 
 use etherweave_primitives::{Bytes, Duration, Priority};
 
-use super::entropy::{LoadBalancer, LoadBalancing};
 use super::frame;
 use super::params::{Delivery, FixedFrames, PDS_ACK, PDS_CONTROL, PDS_RUDI, UetFrames, UetParams};
+use crate::entropy::{ENTROPIES_MAX, LoadBalancer, LoadBalancing, check_entropies};
 use crate::frame::size::{IPV4, UDP, wire_bytes, wire_overhead};
 use crate::packet::{FrameEnds, SideContent, TransportPacket};
 use crate::params::{Checked, check_timer, require, require_effect, require_within};
@@ -26,6 +26,10 @@ impl TransportParams for UetParams {
 
     fn places_any_order(&self) -> bool {
         self.delivery != Delivery::Rod
+    }
+
+    fn chooses_paths(&self) -> bool {
+        self.places_any_order()
     }
 
     fn answers_trimmed(&self) -> bool {
@@ -87,8 +91,7 @@ impl TransportParams for UetParams {
         check_timer("transport.uet.retransmission_timeout", self.retransmission_timeout)?;
         require_within(0..=15, "transport.uet.timeout_doublings_max", self.timeout_doublings_max)?;
         let (key, count) = ("transport.uet.entropies", self.entropies);
-        let is_power = count.is_power_of_two() && count <= 1 << 16;
-        require(is_power, key, count, "a power of two, 1 to 65,536")?;
+        check_entropies(key, count, ENTROPIES_MAX)?;
         let (is_spread, default) = (self.delivery != Delivery::Rod, UetParams::default());
         require_effect(is_spread, key, count, default.entropies, "spreads packets of ordered delivery")?;
         let (key, scheme) = ("transport.uet.load_balancing", self.load_balancing);

@@ -18,7 +18,6 @@
 
 mod answers;
 mod end;
-mod entropy;
 mod frame;
 mod header;
 mod nscc;
@@ -29,7 +28,6 @@ mod receiver;
 mod sender;
 
 pub use end::UetEnd;
-pub use entropy::{CallerChoice, CallerChoiceStart, EntropyChoice, LoadBalancer, LoadBalancing, PathFeedback};
 pub use nscc::{Nscc, NsccVariant};
 pub use pace::GrantPace;
 pub use params::{Delivery, FixedFrames, UetFrames, UetParams};

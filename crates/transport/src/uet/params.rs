@@ -2,7 +2,8 @@
 
 use etherweave_primitives::{Bytes, Duration, Priority, params};
 
-use super::{entropy::LoadBalancer, entropy::LoadBalancing, nscc::Nscc, rccc::Rccc};
+use super::{nscc::Nscc, rccc::Rccc};
+use crate::entropy::{LoadBalancer, LoadBalancing};
 use crate::frame::size::{IPV4, UDP};
 
 /// How packets of a context are delivered.

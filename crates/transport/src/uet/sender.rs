@@ -8,7 +8,8 @@ use etherweave_primitives::{BitRate, Time};
 
 use super::header::{AckHeader, answer, clear_offset, control, credits, request, with_credits};
 use super::nscc::{NsccFeedback, NsccWindow, PacketSizes};
-use super::{entropy::Balancer, entropy::PathFeedback, params::Delivery, params::UetParams, rccc::SourceCredit};
+use super::{params::Delivery, params::UetParams, rccc::SourceCredit};
+use crate::entropy::{Balancer, PathFeedback};
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::roce::Operation;

@@ -92,11 +92,15 @@ fn has_pauses(params: &SimParams) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Dcqcn, EcnMarking, MarkAt, OuterHeader, Pfc, RoceParams, Transport, Trimming};
+    use super::super::{
+        Dcqcn, EcnMarking, MarkAt, OuterHeader, Pfc, Reliability, RoceParams, RoceVersion, SwitchParams, Transport,
+        Trimming,
+    };
     use super::*;
     use etherweave_primitives::Priority;
+    use etherweave_transport::entropy::LoadBalancing;
     use etherweave_transport::tcp::TcpParams;
-    use etherweave_transport::uet::{Delivery, LoadBalancing, Nscc, Rccc, UetParams};
+    use etherweave_transport::uet::{Delivery, Nscc, Rccc, UetParams};
 
     fn rejected(change: impl FnOnce(&mut SimParams)) -> String {
         let mut params = SimParams::default();
@@ -192,6 +196,37 @@ mod tests {
             params.transport = Transport::Uet(UetParams { load_balancing, ..UetParams::default() });
         });
         assert_eq!(marked, "switch.ecn");
+    }
+
+    #[test]
+    fn roce_chooses_paths_with_selective_repeat_in_udp_alone_and_heeds_marks_by_them() {
+        let selective = RoceParams {
+            reliability: Reliability::SelectiveRepeat,
+            load_balancing: Some(LoadBalancing::Mixed),
+            ..RoceParams::default()
+        };
+        let roce = |change: &dyn Fn(&mut RoceParams)| {
+            let mut roce = selective.clone();
+            change(&mut roce);
+            rejected(|params| params.transport = Transport::Roce(roce))
+        };
+        let paths = "transport.roce.load_balancing";
+        assert_eq!(roce(&|roce| roce.reliability = Reliability::GoBackN), paths);
+        assert_eq!(roce(&|roce| roce.version = RoceVersion::V1), paths);
+        let entropies = "transport.roce.entropies";
+        assert_eq!(roce(&|roce| roce.entropies = 48), entropies);
+        assert_eq!(roce(&|roce| roce.entropies = 1 << 15), entropies);
+        assert_eq!(roce(&|roce| (roce.load_balancing, roce.entropies) = (None, 8)), entropies);
+        let marked = |load_balancing| {
+            let (queue_min, queue_max) = (Bytes::new(1), Bytes::new(2));
+            let ecn = EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue, last_hop: true };
+            let switch = SwitchParams { ecn: Some(ecn), ..SwitchParams::default() };
+            let transport = Transport::Roce(RoceParams { load_balancing: Some(load_balancing), ..selective.clone() });
+            check(&SimParams { switch, transport, ..SimParams::default() })
+        };
+        assert_eq!(marked(LoadBalancing::Mixed), Ok(()));
+        let error = marked(LoadBalancing::Oblivious).unwrap_err();
+        assert!(error.to_string().starts_with("switch.ecn"), "{error}");
     }
 
     #[test]

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{Brought, Duration, Time, mix, params};
 
-/// How a sender chooses entropy values.
+use crate::params::{Checked, require};
+
+/// How a sender chooses entropy values, by which switches hash packets to paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadBalancing {
@@ -21,6 +23,14 @@ pub enum LoadBalancing {
     /// Values of unmarked acknowledgements, and those of the bitmap while there are none. The default.
     #[default]
     Mixed,
+}
+
+/// Most entropy values of a sender: they are source ports of UDP.
+pub const ENTROPIES_MAX: u32 = 1 << 16;
+
+/// Rejects a number of entropy values that is no power of two, or beyond a limit.
+pub(crate) fn check_entropies(key: &str, count: u32, limit: u32) -> Checked {
+    require(count.is_power_of_two() && count <= limit, key, count, format!("a power of two, 1 to {limit}"))
 }
 
 /// Outcome of a packet, for the value that it had.
@@ -62,7 +72,7 @@ params! {
 }
 
 /// A scheme, or the caller's choice.
-pub enum Balancer {
+pub(crate) enum Balancer {
     Scheme(Entropies),
     Caller(CallerChoice),
 }
@@ -95,7 +105,7 @@ impl Balancer {
 
 /// Entropy values of a sender.
 #[derive(Debug)]
-pub struct Entropies {
+pub(crate) struct Entropies {
     scheme: LoadBalancing,
     /// Number of values less one: they are a power of two.
     mask: u32,
