@@ -3,8 +3,9 @@
 use etherweave_primitives::Time;
 
 use super::{PacketState, SentPacket, UetSender};
+use crate::entropy::PathFeedback;
 use crate::uet::header::{AckHeader, answer};
-use crate::uet::{entropy::PathFeedback, params::Delivery, params::UetParams};
+use crate::uet::{params::Delivery, params::UetParams};
 
 impl SentPacket {
     /// When the timer takes it for lost.
