@@ -80,3 +80,10 @@ def test_a_fabric_with_few_hosts_is_refused(tmp_path: Path) -> None:
     file.write_text("[topology.single_switch]\nhosts = 2\n\n[transport.roce]\n")
     done = command_line.run_here("bmwg", file, "-o", tmp_path / "out")
     assert done.returncode == 2 and "2 hosts; expected 4 or more" in done.stderr
+
+
+def test_a_file_without_a_topology_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "empty.toml"
+    file.write_text("")
+    done = command_line.run_here("bmwg", file, "--tests", "9.1", "-o", tmp_path / "out")
+    assert done.returncode == 2 and "empty.toml: no [topology] or [interconnect]" in done.stderr

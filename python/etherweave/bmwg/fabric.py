@@ -159,12 +159,16 @@ class BenchFabric:
 def load_fabric(file: Path) -> BenchFabric:
     """Read the fabric of a scenario file, whose jobs are left out.
 
-    Raises ``ScenarioError`` for a mistake of the file, ``InputError`` for fewer than four hosts, or
-    ``OSError``.
+    Raises ``ScenarioError`` for a mistake of the file, ``InputError`` for fewer than four hosts or
+    no topology, or ``OSError``.
     """
     fabric(file)
     text, origin = read(file)
     kept = {key: value for key, value in tomllib.loads(text).items() if key not in OF_TESTS}
+    if not kept.keys() & {"topology", "interconnect"}:
+        raise InputError(
+            file, "no [topology] or [interconnect]; expected the topology of the fabric under test"
+        )
     without_jobs = toml.document(kept)
     bench = BenchFabric(origin, without_jobs, _core.Fabric.parse(without_jobs, origin, ()))
     if bench.hosts < 4:

@@ -4,7 +4,7 @@ import math
 
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.kpis import BOUNDARY, REPORTED, health, rows, stream_rates
+from etherweave.bmwg.kpis import BOUNDARY, REPORTED, SETTING, health, rows, stream_rates
 from etherweave.bmwg.model import Case, Column, Included, ReportTable, labelled, table
 from etherweave.bmwg.settings import MIB, PERIOD_US, Changes, at_line_rate
 from etherweave.bmwg.throughput import DUPLEX, pair_jobs
@@ -16,6 +16,7 @@ WATCHDOG = {"detection": "200us", "restoration": "200us", "poll": "100us"}
 STORM_US = (200, 1_200)  # Start and end of the storm [us].
 END_US = 2_000
 XOFF = "100kB"  # Threshold of a port and priority at which a small buffer fills at once.
+CYCLE_END_US = 10_000  # End of a run where waits may be cyclic [us].
 MESSAGES = 16  # Messages of a flow where waits may be cyclic, after which a run ends.
 
 
@@ -64,6 +65,8 @@ def cycle_cases(fabric: BenchFabric) -> list[Case]:
         "job": named(jobs),
         f"topology.{kind}.as_built": {"failed": failed},
         "routing": "shortest_path",
+        "observe": {"period": f"{PERIOD_US}us", "flows": ["* -> *"]},
+        "run": {"end": f"{CYCLE_END_US}us"},
         **at_line_rate(fabric, 4 * MIB),
     }
     shallow = {"switch.ingress_threshold": {"static": XOFF}}
@@ -103,10 +106,12 @@ def storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
         (Column("longest zero throughput of a flow [us]", BOUNDARY), _silence),
         (Column("goodput, all flows [Gb/s]", BOUNDARY), lambda _, run: sum(stream_rates(run))),
         *health(fabric),
+        (Column("run [us]", SETTING), lambda _, run: run.summary["end_ns"] / 1e3),
     ]
     note = (
         "Deadlock: no event can make progress, which is proved, not waited for. Longest zero "
-        f"throughput: whole periods of {PERIOD_US} us without acknowledged payload."
+        f"throughput: whole periods of {PERIOD_US} us without acknowledged payload; in a deadlock "
+        "they last from it to the end of the run. Pauses are summed over ports and the whole run."
     )
     return table("storms", "Storms and deadlocks", AXES, metrics, trials, note=note)
 

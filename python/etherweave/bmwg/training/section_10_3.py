@@ -70,12 +70,14 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
         *(Column(axis, SETTING) for axis in AXES[:2]),
         Column("iteration alone P50 [us]", SOFTWARE),
         Column("iteration beside P50 [us]", SOFTWARE),
-        Column("interference factor", SOFTWARE),
+        Column("interference factor of JCT", SOFTWARE),
         *(column for column, _ in health(fabric)),
     ]
     note = (
         "Both jobs exchange all-to-all on half of the hosts of half of the leaves. Overlap: the "
-        "share of the leaves of the first job, hence of their uplinks, that the second uses too."
+        "share of the leaves of the first job, hence of their uplinks, that the second uses too. "
+        "Factor: the time of all iterations of the first job beside the second over that alone, "
+        "so that slow iterations count more than in P50."
     )
     plot = Plot(1, 4, (0,))
     return [ReportTable("interference", "Interference", columns, rows, note, plot)]

@@ -1,6 +1,7 @@
 """Packet spraying under RUD beside other services and strategies (training draft, 6.3)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from etherweave.bmwg.balancing import balance_cases, balance_table
 from etherweave.bmwg.fabric import BenchFabric
@@ -25,4 +26,9 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
 
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     """Report MMR, JFI, order, retransmissions and goodput."""
-    return [balance_table(fabric, trials, "Spraying by service")]
+    table = balance_table(fabric, trials, "Spraying by service")
+    note = (
+        " ROD takes packets in order alone: sprayed, what overtakes is dropped and sent again with "
+        "all behind it."
+    )
+    return [replace(table, note=table.note + note)]
