@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from etherweave.bmwg import TestResult, kpis, load_fabric, run_tests, selected
+from etherweave.bmwg import TestResult, bursts, kpis, load_fabric, run_tests, selected
+from etherweave.bmwg.bursts import Transfer
 from etherweave.bmwg.model import ReportTable
 from support import command_line
 
@@ -178,6 +179,44 @@ def test_a_first_token_without_load_waits_for_computation_a_transfer_and_a_step(
     transfers = {name: values[3] for name, values in short.items()}
     assert transfers["CFG-B"] / transfers["CFG-A"] == pytest.approx(80 / 32, rel=0.05)
     assert transfers["CFG-B"] / transfers["CFG-D"] == pytest.approx(2, rel=0.05)
+
+
+def test_transfers_that_overlap_are_a_burst() -> None:
+    three = [Transfer(0, 10, 100), Transfer(5, 20, 300), Transfer(30, 40, 50)]
+    joined = bursts.bursts(three)
+    assert joined == [Transfer(0, 20, 400), Transfer(30, 40, 50)]
+    assert bursts.gaps_us(joined) == [10]
+    assert bursts.flows_max(three) == 2
+    # 100 B in 10 us beside 300 B in 15 us; all of it in 30 us without the gap.
+    assert bursts.peak_gbytes(three) == pytest.approx((10 + 20) / 1e3)
+    assert bursts.mean_gbytes(joined) == pytest.approx(450 / 30 / 1e3)
+    after = [Transfer(0, 10, 1), Transfer(10, 20, 1)]
+    assert bursts.flows_max(after) == 1 and len(bursts.bursts(after)) == 1
+
+
+def test_a_link_that_flaps_loses_packets_until_tables_follow(home: Path) -> None:
+    (table,) = run(home, "13.3", "inference").tables
+    lost, away = column(table, "packets lost"), column(table, "link is away")
+    assert list(away) == [0, 100, 500] and lost[0] == 0 < lost[1]
+    # Tables follow after 50 us, hence before the link is back: no more is lost.
+    assert lost[1] == lost[2]
+    assert 50 <= column(table, "loss duration")[1] < 100
+
+
+def test_prompts_beyond_what_is_computed_wait_and_their_transfers_meet(tmp_path: Path) -> None:
+    file = tmp_path / "twelve.toml"
+    file.write_text(SMALL.replace("hosts_per_leaf = 2", "hosts_per_leaf = 4"))
+    from etherweave.sweeps import executor
+
+    tests = selected("inference", ["6.3", "6.4"])
+    fabric, on = load_fabric(file), executor("local", 1)
+    parallelism, queue = run_tests(fabric, "inference", tests, tmp_path, on)
+    waits = column(queue.tables[0], "queueing")
+    assert waits[0] < waits[1] < waits[2]
+    # A prompt of a worker of eight has eight flows; a worker of four takes twice as long for it.
+    assert column(parallelism.tables[0], "RDMA flows")[0] >= 8
+    first = column(parallelism.tables[0], "TTFT P50")
+    assert first[2] > first[0]
 
 
 def test_services_share_links_and_larger_batches_serve_more_tokens(home: Path) -> None:

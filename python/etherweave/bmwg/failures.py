@@ -1,14 +1,14 @@
 """Failures of links and switches during a collective, which several tests measure."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
 from etherweave.bmwg.kpis import BOUNDARY, REPORTED, SOFTWARE, flow_sums, iterations_us, rows
 from etherweave.bmwg.model import Case, Column, Included, Metric, Plot, ReportTable, labelled, table
-from etherweave.bmwg.settings import MIB
+from etherweave.bmwg.settings import MIB, Changes
 from etherweave.bmwg.traffic import Job, collective
 
 AXES = ("failure", "convergence input")
@@ -17,6 +17,7 @@ LATER = "1000s"  # Time of a failure that no run reaches.
 AT_US = 300  # Time of the failure [us].
 REROUTE = ("50us", "500us")
 """Times until tables follow: detection and convergence, which are inputs."""
+FLAP_AXES = ("link is away [us]", "convergence input")
 PRIORITIES = [0, 1, 2, 3]  # Shortest paths take a priority for each hop while tables change.
 
 
@@ -32,8 +33,7 @@ def failure_cases(fabric: BenchFabric, job: Job) -> list[Case]:
         return [Case(labelled(AXES, NONE, "–"), {}, "needs links between switches")]
     link = fabric.uplink_names[0]
     above = [end for end in link.split(" - ") if end not in fabric.leaves]
-    pfc = {"flow_control.pfc.priorities": PRIORITIES} if fabric.flow_control == "pfc" else {}
-    changes = {"job": [job], "routing": "shortest_path", **pfc}
+    changes = _rerouted(fabric, job)
     made = []
     failures = {
         # A failure after the end: packets are routed as where links fail.
@@ -48,6 +48,26 @@ def failure_cases(fabric: BenchFabric, job: Job) -> list[Case]:
             faults = {"faults": {"reroute_after": delay, "down": [down]}}
             made.append(Case(labels, {**changes, **faults}))
     return made
+
+
+def flap_cases(fabric: BenchFabric, job: Job, lengths_us: Sequence[int]) -> list[Case]:
+    """Take an uplink away for each length of time during a job, and give it back."""
+    if not fabric.uplink_names:
+        return [Case(labelled(FLAP_AXES, 0, "–"), {}, "needs links between switches")]
+    link, delay = fabric.uplink_names[0], REROUTE[0]
+    made = []
+    for length in (0, *lengths_us):
+        away = {"from": f"{AT_US}us", "until": f"{AT_US + length}us"} if length else {"from": LATER}
+        faults = {"faults": {"reroute_after": delay, "down": [{"link": link, **away}]}}
+        labels = labelled(FLAP_AXES, length, delay if length else "–")
+        made.append(Case(labels, {**_rerouted(fabric, job), **faults}))
+    return made
+
+
+def _rerouted(fabric: BenchFabric, job: Job) -> Changes:
+    """Route a job by tables that follow failures."""
+    pfc = {"flow_control.pfc.priorities": PRIORITIES} if fabric.flow_control == "pfc" else {}
+    return {"job": [job], "routing": "shortest_path", **pfc}
 
 
 def loss_metrics() -> list[Metric]:

@@ -35,6 +35,13 @@ def prompt_ms(tokens: float) -> float:
     return START_MS + PER_TOKEN_MS * tokens
 
 
+def rate_of(load: float, workers: int = 1) -> float:
+    """Return requests of :func:`spread` in a second that keep prefill workers busy for a share."""
+    lengths = range(SPREAD[0], SPREAD[1] + 1)
+    tokens = len(lengths) / sum(1 / length for length in lengths)
+    return 1e3 * load * workers / prompt_ms(tokens)
+
+
 def service(
     workers: tuple[int, int],
     hosts: Sequence[int],
@@ -62,17 +69,21 @@ def service_case(
     labels: Mapping[str, Cell],
     workers: tuple[int, int],
     requests: Mapping[str, object],
+    *,
+    is_observed: bool = False,
     **keys: object,
 ) -> Case:
     """Make a case of a service on hosts in the order of numbers, if there are enough."""
     if (count := sum(workers)) > fabric.hosts:
         return Case(labels, {}, f"{count} workers; the fabric has {fabric.hosts} hosts")
-    return alone(labels, service(workers, range(fabric.hosts), requests, keys=keys))
+    job = service(workers, range(fabric.hosts), requests, keys=keys)
+    return alone(labels, job, is_observed=is_observed)
 
 
-def alone(labels: Mapping[str, Cell], *jobs: Job) -> Case:
-    """Make a case of services in flow-level mode."""
-    return Case(labels, {"job": [*jobs], "run": {"fidelity": "flow"}})
+def alone(labels: Mapping[str, Cell], *jobs: Job, is_observed: bool = False) -> Case:
+    """Make a case of services in flow-level mode, whose transfers are kept if observed."""
+    observed = {"observe": {"ranks": True}} if is_observed else {}
+    return Case(labels, {"job": [*jobs], "run": {"fidelity": "flow"}, **observed})
 
 
 def drawn(count: int, interval_ms: float, tokens: int, answer: int) -> Mapping[str, object]:

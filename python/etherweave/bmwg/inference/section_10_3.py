@@ -8,13 +8,13 @@ from etherweave.bmwg.kpis import SETTING, SOFTWARE
 from etherweave.bmwg.model import Case, Cell, Column, Included, ReportTable, labelled
 
 AXES = ("services",)
-RATE = 40  # Requests to a service in a second.
+LOAD = 0.7  # Share of its time for which the prefill worker of a service computes.
 NAMES = ("service", "other")  # The service that is measured, and that beside it.
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     """Serve requests on every other host, alone and beside a service on the other hosts."""
-    requests = serving.spread(2_000 if full else 200, RATE)
+    requests = serving.spread(2_000 if full else 200, serving.rate_of(LOAD))
     jobs = [
         serving.service((1, 1), range(start, fabric.hosts, 2), requests, name)
         for start, name in enumerate(NAMES)
@@ -35,5 +35,8 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
         *(Column(f"{span} P99 [ms]", SOFTWARE) for span in spans),
         *(Column(f"{span}, more [%]", SOFTWARE) for span in spans),
     ]
-    note = f"{RATE} requests in a second to each service. {serving.SERVED}"
+    note = (
+        f"{serving.rate_of(LOAD):.2g} requests in a second to each service, whose prefill worker "
+        f"computes for {LOAD:.0%} of the time. {serving.SERVED}"
+    )
     return [ReportTable("services", "Services beside each other", columns, lines, note)]
