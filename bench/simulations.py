@@ -24,6 +24,7 @@ class Case(NamedTuple):
     repeats: int = 5
     counted: dict[str, Any] | None = None
     """Keys that are changed when valgrind counts it, which takes fifty times as long as the run."""
+    work: tuple[str, int] | None = None  # What it does, of which a second is counted, and how much.
 
 
 def size_of_job(**keys: Any) -> dict[str, Any]:
@@ -53,6 +54,9 @@ CASES = [
     Case("allreduce_4096", threads=2, repeats=3),
     Case("flows_1000000", repeats=1),
     Case("services_1000000", repeats=1, counted=SMALLER_SERVICES),
+    Case("inference_10000", repeats=3, work=("requests", 10_000)),
+    Case("inference_experts_100", repeats=3, work=("requests", 100)),
+    Case("moe_64", repeats=3, work=("layers", 2)),
     Case("flow_tree_65536", repeats=1),
     Case("flow_ring_65536", repeats=1),
     Case("flow_all_to_all_4096", repeats=1),
@@ -201,6 +205,7 @@ def measure(case: Case) -> dict[str, Any]:
     best = min(runs, key=lambda run: run["wall_s"])
     hops, wall = best["packet_hops"], best["wall_s"]
     counted = {} if case.counted is None else counts(scenario, case.counted)
+    done = {f"{case.work[0]}_per_s": round(case.work[1] / wall, 2)} if case.work else {}
     return {
         "row": case.name,
         "threads": best["threads"],
@@ -209,6 +214,7 @@ def measure(case: Case) -> dict[str, Any]:
         "wall_s": round(wall, 4),
         "hops_per_s": round(hops / wall),
         "hops_per_s_and_core": round(hops / wall / best["threads"]),
+        **done,
         "setup_s": round(min(run["setup_s"] for run in runs), 4),
         "bytes_per_host": round(best["kib"] * 1024 / best["hosts"]),
         "run_peak_mib": round(best["kib"] / 1024, 1),
