@@ -146,6 +146,23 @@ def test_waits_in_the_network_are_named_by_ports_and_whose_packets_go_first(tmp_
     assert "incast at switch0 to host0, behind packets of gather rank " in text
 
 
+@pytest.mark.parametrize("nic", [{"drain_rate": "10Gb/s"}, {"pcie": {"width": 1}}])
+def test_a_receiver_that_is_slower_than_its_link_limits_as_a_host(nic: dict[str, object]) -> None:
+    slow = {
+        "topology": {"single_switch": {"hosts": 2}},
+        "transport": {"roce": {}},
+        "nic": nic,
+        "job": [{"name": "bw", "workload": {"osu_bw": {"bytes": "1MiB", "iterations": 5}}}],
+    }
+    (job,) = limits(etherweave.run(slow, {"observe.ranks": True, "observe.waits": True}))
+    assert sum(job.parts_ns.values()) == pytest.approx(job.time_ns, rel=1e-12)
+    assert job.parts_ns["bus"] > 0.85 * job.time_ns
+    assert "bw: limited by the host, " in job.sentence() and "slow receiver host1" in job.sentence()
+    resolved = etherweave.resolve(slow)
+    answers = {own.name: own for own in what_if(resolved, etherweave.run(slow), etherweave.run)}
+    assert (answers["bus"].saved or 0.0) > 0.85
+
+
 def test_ports_are_divided_only_where_ranks_are_observed() -> None:
     with pytest.raises(etherweave.ScenarioError, match=r"observe\.waits: true; expected false, or"):
         etherweave.run(INCAST, {"observe.waits": True})

@@ -7,6 +7,7 @@ stays short.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,6 +24,7 @@ PARTS = {
     "socket_call": ("host", "calls of sockets"),
     "kernel": ("host", "receive path of the kernel"),
     "core": ("host", "waits for a core"),
+    "bus": ("host", "receivers slower than their links"),
     "line": ("network", "bytes at the rate of the hosts' links"),
     "latency": ("network", "latency of the path"),
     "network": ("network", "queues and other messages"),
@@ -114,6 +116,11 @@ class Cause:
                 return f"{self.node} to {self.peer}"
 
     @property
+    def is_of_receiver(self) -> bool:
+        """Return whether a host causes it that takes packets more slowly than its link."""
+        return bool(self.cause_node) and not self.cause_peer
+
+    @property
     def group(self) -> str:
         """Say it of the whole place."""
         is_between = self.kind in ("uplinks", "downlinks", "switches")
@@ -144,7 +151,7 @@ class Cause:
 
     @property
     def _holder(self) -> str:
-        if not self.cause_peer:
+        if self.is_of_receiver:
             return f"slow receiver {self.cause_node}"
         if (self.cause_node, self.cause_peer) == (self.node, self.peer):
             return "the round trip of its link"
@@ -180,8 +187,18 @@ class JobLimits:
 
     @property
     def parts_ns(self) -> dict[str, float]:
-        """Time of each part that takes any, the longest first [ns]."""
-        return _sums((step.part, step.time_ns) for step in self.path)
+        """Time of each part that takes any, the longest first [ns].
+
+        What messages wait for a slow receiver is a part of that host.
+        """
+        starts = [step.start_ns for step in self.path]
+        slow = [wait for wait in self.waits if wait.cause.is_of_receiver]
+        moved = ((self.path[bisect_right(starts, wait.start_ns) - 1].part, wait) for wait in slow)
+        return _sums(
+            [(step.part, step.time_ns) for step in self.path]
+            + [("bus", wait.time_ns) for wait in slow]
+            + [(part, -wait.time_ns) for part, wait in moved]
+        )
 
     @property
     def places_ns(self) -> dict[str, float]:
@@ -247,7 +264,9 @@ class JobLimits:
         group, time = next(iter(self.groups_ns.items()), ("", 0.0))
         if time < CAUSE_MIN * self.time_ns or not group:
             return ""
-        return f"; of the network {group} {_percent(time / self.time_ns)}"
+        is_of_receiver = any(own.is_of_receiver for own in self.causes_ns if own.group == group)
+        place = "" if is_of_receiver else "of the network "
+        return f"; {place}{group} {_percent(time / self.time_ns)}"
 
     def figures(self) -> dict[str, Any]:
         """Give times by name [us]."""

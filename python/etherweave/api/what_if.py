@@ -20,6 +20,8 @@ Simulate = Callable[[Scenario], Result]  # Runs a scenario.
 COPIES = "_per_kib"  # How keys of a host end that are costs of copies.
 BY_FLOW = ("up_down", "ecmp", "shortest_path", "minimal")
 """Routings by which every packet of a flow may take one path."""
+MAX_PORTS = 16
+"""Ports of a host, at most."""
 GROUPS = ("dragonfly", "dragonfly_plus", "flattened_butterfly", "hyperx")
 """Fabrics on which packets take any path by UGAL, not by spraying."""
 CALLS = ("_call", "_overhead", "receive_frame", "receive_batch", "acknowledgement", "interrupt")
@@ -72,6 +74,19 @@ def _shorten(table: Scenario, endings: tuple[str, ...], time: str) -> bool:
         elif isinstance(value, str) and key.endswith(endings) and value not in ("0ps", time):
             table[key], is_changed = time, True
     return is_changed
+
+
+def _no_bus(scenario: Scenario) -> str:
+    fabric, nic = _fabric(scenario)[1], scenario.setdefault("nic", {})
+    rate = fabric.get("host_rate") or fabric.get("rate")
+    if not isinstance(rate, str):
+        return "the file of the fabric has the rates of links"
+    links = _times(rate, MAX_PORTS if "host_ports" in scenario else 1)
+    if "pcie" not in nic and _gbps(nic["drain_rate"]) >= _gbps(links):
+        return "no link of a host is faster than its NIC"
+    nic.pop("pcie", None)
+    nic["drain_rate"] = links
+    return ""
 
 
 def _one_switch(scenario: Scenario) -> str:
@@ -195,6 +210,7 @@ def _any_path(scenario: Scenario) -> str:
 QUESTIONS = (
     Question("copies", "nothing is copied on hosts", _no_copies),
     Question("calls", "calls of MPI, sockets and the kernel take no time", _no_calls),
+    Question("bus", "hosts receive at the rate of their links", _no_bus),
     Question("fabric", "the core is infinite: all hosts are on one switch", _one_switch),
     Question("taper", "no taper: uplinks carry all that comes from below", _no_taper),
     Question("paths", "no collisions: each packet takes any path", _any_path),

@@ -140,12 +140,14 @@ impl Simulation {
 
     /// The paths that limit jobs.
     fn paths(&self, logs: &RankLogs) -> (Vec<PathRow>, Vec<PathMessage>) {
-        let constants = &self.shards.first().expect("a process has a shard").wires.constants;
+        let shard = self.shards.first().expect("a process has a shard");
+        let (constants, drained) = (&shard.wires.constants, shard.hosts.nics.times.rate);
         let latencies = Latencies::new(&self.names.topology, constants);
         let around = Surroundings {
             in_host: constants.params.host.shared_memory.latency,
             latency: &|source, destination| latencies.between(source, destination),
             line: &|host, bytes| self.line_time(host, bytes),
+            drain: &|bytes| drained.serialization_time(Bytes::new(bytes)),
         };
         paths(logs, &around)
     }

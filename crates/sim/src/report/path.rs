@@ -30,6 +30,8 @@ pub enum PathPart {
     Core,
     /// The bytes of a message pass the slower of its two hosts' links.
     Line,
+    /// They take longer to the memory of the receiver than over the links.
+    Bus,
     /// Latency of the quickest path between the two hosts: NICs, cables, switches.
     Latency,
     /// A message is on its way otherwise: NICs, other messages before it, queues, pauses.
@@ -43,7 +45,7 @@ pub enum PathPart {
 }
 
 impl PathPart {
-    const ALL: [PathPart; 14] = [
+    const ALL: [PathPart; 15] = [
         PathPart::Computation,
         PathPart::Sleep,
         PathPart::MpiCopy,
@@ -53,6 +55,7 @@ impl PathPart {
         PathPart::Kernel,
         PathPart::Core,
         PathPart::Line,
+        PathPart::Bus,
         PathPart::Latency,
         PathPart::Network,
         PathPart::Rendezvous,
@@ -71,6 +74,7 @@ impl PathPart {
             PathPart::Kernel => "kernel",
             PathPart::Core => "core",
             PathPart::Line => "line",
+            PathPart::Bus => "bus",
             PathPart::Latency => "latency",
             PathPart::Network => "network",
             PathPart::Rendezvous => "rendezvous",
@@ -135,7 +139,7 @@ pub struct PathMessage {
     pub(super) posted: Time,
     /// When the last of them had arrived.
     pub(super) arrived: Time,
-    /// Start of its part of the path that is neither latency nor serialisation.
+    /// Start of its part of the path that is none of links, memory and latency.
     pub start: Time,
     /// End of that part.
     pub end: Time,
@@ -149,6 +153,8 @@ pub(super) struct Surroundings<'s> {
     pub latency: &'s dyn Fn(u32, u32) -> Duration,
     /// How long some bytes take on all links of a host together, by its number.
     pub line: &'s dyn Fn(u32, u64) -> Duration,
+    /// How long a NIC takes some bytes to memory.
+    pub drain: &'s dyn Fn(u64) -> Duration,
 }
 
 /// The paths of all jobs, by job and time; and messages that take time on them.
@@ -291,11 +297,15 @@ impl<'s> Walk<'s> {
         let asked = if origin.part == PathPart::Rendezvous { way(host, other) } else { Duration::ZERO };
         let latency = asked + way(other, host);
         let arrived = origin.arrived.unwrap_or(time).clamp(start, time);
-        let line_from = before(arrived, line[0].max(line[1])).max(start);
+        let line = line[0].max(line[1]);
+        let line_from = before(arrived, line).max(start);
+        let drain = if host == other { line } else { (self.around.drain)(origin.bytes).max(line) };
+        let bus_from = before(line_from, drain - line).max(start);
         self.add(rank, PathPart::Kernel, rank, arrived, time);
         self.add(rank, PathPart::Line, origin.source, line_from, arrived);
-        let latency_from = before(line_from, latency).max(start);
-        self.add(rank, PathPart::Latency, origin.source, latency_from, line_from);
+        self.add(rank, PathPart::Bus, rank, bus_from, line_from);
+        let latency_from = before(bus_from, latency).max(start);
+        self.add(rank, PathPart::Latency, origin.source, latency_from, bus_from);
         self.add(rank, origin.part, origin.source, start, latency_from);
         if let Some(name) = name.filter(|_| start < latency_from) {
             let (job, source, end) = (self.log(rank).job, origin.source, latency_from);
