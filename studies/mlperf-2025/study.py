@@ -49,6 +49,7 @@ class System(NamedTuple):
     processors: int
     memory_gbps: int  # Rate of the memory [Gb/s].
     node_gbps: int  # Bus bandwidth of a node [Gb/s].
+    memory_gb: int  # Size of the memory [GB].
     is_mesh: bool = False
 
 
@@ -56,12 +57,12 @@ HOPPER_NODE_GBPS = 3_680
 """Expectation of a provider's health check of eight H100, as in docs/models/training.md."""
 BLACKWELL_NODE_GBPS = 2 * HOPPER_NODE_GBPS  # NVLink 5 has twice the rate of NVLink 4.
 SYSTEMS = {
-    "h100": System(132, 26_800, HOPPER_NODE_GBPS),
-    "h200": System(132, 38_400, HOPPER_NODE_GBPS),
-    "b200": System(148, 64_000, BLACKWELL_NODE_GBPS),
-    "gb200": System(152, 64_000, BLACKWELL_NODE_GBPS),
-    "gb300": System(160, 64_000, BLACKWELL_NODE_GBPS),
-    "mi325x": System(304, 48_000, 2_432, is_mesh=True),
+    "h100": System(132, 26_800, HOPPER_NODE_GBPS, 80),
+    "h200": System(132, 38_400, HOPPER_NODE_GBPS, 141),
+    "b200": System(148, 64_000, BLACKWELL_NODE_GBPS, 180),
+    "gb200": System(152, 64_000, BLACKWELL_NODE_GBPS, 186),
+    "gb300": System(160, 64_000, BLACKWELL_NODE_GBPS, 288),
+    "mi325x": System(304, 48_000, 2_432, 256, is_mesh=True),
 }
 LAUNCH = "500ns"  # Time of a kernel of a CUDA graph beyond its own.
 ADAPTERS = 16  # Rank of the adapters of the benchmark's fine-tuning.
@@ -107,6 +108,7 @@ class Row(NamedTuple):
             "processors": system.processors,
             "memory_rate": f"{system.memory_gbps}Gb/s",
             "launch": LAUNCH,
+            "memory": f"{system.memory_gb}GB",
         }
         workload: dict[str, object] = {
             "ranks": self.ranks,

@@ -267,7 +267,7 @@ def test_rounds_of_a_collective_stand_for_all(operation: dict[str, Any], algorit
 def test_training_steps_count_operations_and_what_is_exposed() -> None:
     text = Path("scenarios/training.toml").read_text(encoding="utf-8")
     result = etherweave.run(tomllib.loads(text))
-    step, rate, imbalance, exposed, in_nodes = quantities(result)
+    step, rate, imbalance, exposed, in_nodes, memory = quantities(result)
     slowest = result.to_polars("iterations")["duration_ns"].to_numpy().max() * 1e-9
     assert step.values == pytest.approx([slowest])
     # GPT-2: 12 layers of 4 h^2 and 8 h^2 parameters, and the output layer; 1,024 tokens attend to
@@ -278,6 +278,9 @@ def test_training_steps_count_operations_and_what_is_exposed() -> None:
     assert exposed.values == pytest.approx([slowest - done / 16 * 5e-15])
     assert 0 < exposed.median < slowest
     assert (imbalance.median, in_nodes.median) == (0, 0), "one stage, and no matrix that is shared"
+    # 18 B of a parameter, 4,096 tokens of 16 h in each layer, and the results of the output layer.
+    states = 18 * (12 * 12 * 768**2 + 50257 * 768)
+    assert memory.median == states + 4096 * (12 * 2 * 16 * 768 + 2 * 2 * 768 + 4 * 50257)
     (section,) = [
         section
         for build in benchmarks.sections
@@ -303,7 +306,7 @@ def test_the_slowest_stage_is_no_communication() -> None:
             "job": [{"name": "job", "workload": {"training": training}}],
         }
     )
-    step, rate, imbalance, exposed, in_nodes = quantities(result)
+    step, rate, imbalance, exposed, in_nodes, _ = quantities(result)
     # Forward and backward 6 operations for each of 12 h^2 + S h; two accelerators share them.
     layer = 6 * 64 * (12 * 1024**2 + 64 * 1024) / 2 * 2e-12
     # Eight micro-batches through the last stage of two such, and one through the first: 17, not

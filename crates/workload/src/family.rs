@@ -54,7 +54,7 @@ pub use openfoam::PressureSolver;
 pub use permutation::Partner;
 pub(crate) use permutation::derangement;
 pub use request_response::{RequestLoad, ServiceTimes};
-pub use training::{Accelerator, Outermost, Parallelism, StepTimes, Transformer};
+pub use training::{Accelerator, Memory, Outermost, Parallelism, StepTimes, Transformer};
 
 /// What a workload yields.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -37,6 +37,15 @@ pub(crate) fn separated(count: u64) -> String {
     digits.chars().enumerate().flat_map(group).collect()
 }
 
+/// A size in decimal units, of three decimal places at most, so that sizes compare at a glance: 1.347GB.
+pub(crate) fn decimal(size: Bytes) -> String {
+    let bytes = size.get();
+    let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    let (unit, factor) = units.into_iter().find(|&(_, factor)| bytes as f64 >= factor).unwrap_or(("B", 1.0));
+    let figure = format!("{:.3}", bytes as f64 / factor);
+    format!("{}{unit}", figure.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// An error about a count below `least`.
 pub(crate) fn at_least(key: &str, value: u32, least: u32) -> Result<(), InputError> {
     InputError::unless(value >= least, key, value, format_args!("at least {least}"))

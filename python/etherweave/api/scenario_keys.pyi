@@ -171,6 +171,7 @@ WatchdogActionName: TypeAlias = Literal["drop", "forward", "alert"]
 
 class Accelerator(Table):
     launch: Key[str, str]
+    memory: Key[str | None, str]
     memory_rate: Key[str | None, str]
     processors: Key[int, int]
 

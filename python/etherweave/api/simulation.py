@@ -222,6 +222,15 @@ def resolve(scenario: ScenarioSource, overrides: Overrides | None = None) -> str
     return _core.Fabric.parse(text, origin, changes).resolved
 
 
+class AcceleratorMemory(TypedDict):
+    """Memory of an accelerator that a training step takes, of the stage that takes most."""
+
+    parameters_bytes: int
+    gradients_bytes: int
+    optimizer_bytes: int
+    activations_bytes: int  # Of the micro-batches whose way back is ahead, where they are most.
+
+
 class StepTimes(TypedDict):
     """Parts of a training step that are known before it is simulated."""
 
@@ -231,6 +240,14 @@ class StepTimes(TypedDict):
     bubble_s: float  # What stages wait for each other where all take the same time [s].
     imbalance_s: float  # What they wait more because some take longer [s].
     in_node_s: float  # What collectives within the nodes add, by their formula [s].
+    memory: AcceleratorMemory
+
+
+def memory_of(times: StepTimes) -> int:
+    """Return the memory of an accelerator that a training step takes, all parts together [B]."""
+    parts = times["memory"]
+    states = parts["parameters_bytes"] + parts["gradients_bytes"] + parts["optimizer_bytes"]
+    return states + parts["activations_bytes"]
 
 
 def step_times(training: Mapping[str, object]) -> StepTimes:

@@ -52,6 +52,11 @@ IMBALANCE = _less(
     Unit.SECONDS,
     "What stages of a pipeline wait for the slowest of them, beyond its bubble.",
 )
+ACCELERATOR_MEMORY = _less(
+    "memory_of_an_accelerator",
+    Unit.BYTES,
+    "Parameters, gradients, state of the optimizer and activations of the stage with most.",
+)
 ELAPSED = _less("elapsed", Unit.SECONDS, "The timed part of a run.")
 BANDWIDTH = _more("bandwidth", Unit.BYTES_PER_SECOND, "Payload in one direction of one pair.")
 BANDWIDTH_BOTH = _more("bandwidth_both", Unit.BYTES_PER_SECOND, "Payload, both directions added.")

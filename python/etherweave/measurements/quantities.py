@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from etherweave.api.results import Result
 from etherweave.api.samples import rounds, time_of_all
-from etherweave.api.simulation import moe_loads, resolve, step_times
+from etherweave.api.simulation import memory_of, moe_loads, resolve, step_times
 from etherweave.api.units import size_of, time_of
 from etherweave.measurements.metrics import (
+    ACCELERATOR_MEMORY,
     BANDWIDTH,
     BANDWIDTH_BOTH,
     BANDWIDTH_BUS,
@@ -470,6 +471,7 @@ def _training(job: _Job) -> list[Quantity]:
         (IMBALANCE, (parts["imbalance_s"],)),
         (EXPOSED, tuple(step - computing for step in steps)),
         (EXPOSED_IN_NODES, (parts["in_node_s"],)),
+        (ACCELERATOR_MEMORY, (float(memory_of(parts)),)),
     ]
     return [
         Quantity(job.name, "training", "", metric, None, ranks, values, is_as_published=False)

@@ -310,7 +310,7 @@ mod tests {
             ),
             (
                 "cache_memory = \"100MB\"",
-                "cache_memory: 100MB, and the 4096 + 64 tokens of request 1 take 166400KiB; \
+                "cache_memory: 100MB, and the 4096 + 64 tokens of request 1 take 170.394MB; \
                  expected the largest request, or more",
             ),
             ("experts.moe.ranks = 16", "experts.moe.ranks: 16; expected 8, the accelerators of a decode worker"),

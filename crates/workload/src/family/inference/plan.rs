@@ -11,6 +11,7 @@ use etherweave_primitives::{Bytes, Duration, InputError, InputErrors};
 use super::requests::Request;
 use super::{Inference, KvTransfer};
 use crate::family::moe::plan::Plan as Exchange;
+use crate::limits::decimal;
 
 /// Latest end of a prompt, two months.
 const ENDS_MAX: Duration = Duration::from_ms(5_000_000_000);
@@ -71,7 +72,9 @@ impl Plan {
         for (number, Planned { request, .. }) in (1..).zip(&self.requests) {
             let kept = Bytes::new(self.kept(request));
             let (input, output) = (request.input, request.output);
-            let mistake = format_args!("{memory}, and the {input} + {output} tokens of request {number} take {kept}");
+            let [memory_text, kept_text] = [memory, kept].map(decimal);
+            let mistake =
+                format_args!("{memory_text}, and the {input} + {output} tokens of request {number} take {kept_text}");
             InputError::unless(kept <= memory, "cache_memory", mistake, "the largest request, or more")?;
         }
         Ok(())

@@ -34,6 +34,10 @@ params! {
         /// Rate of the memory, from which the optimizer reads and to which it writes. Absent: it takes no time.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub memory_rate: Option<BitRate> = None,
+        /// Memory, which parameters, gradients, the state of the optimizer and activations must fit into. Absent: not
+        /// checked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub memory: Option<Bytes> = None,
     }
 }
 
@@ -97,7 +101,7 @@ impl Accelerator {
 
 impl Training {
     /// Tokens of a micro-batch that an accelerator computes.
-    fn rows(&self) -> u64 {
+    pub(super) fn rows(&self) -> u64 {
         self.tokens() / u64::from(self.parallel.context)
     }
 

@@ -17,11 +17,12 @@
 //! Rajbhandari et al., "ZeRO", SC 2020; Li et al., "PyTorch Distributed", VLDB 2020 (buckets); Grattafiori et
 //! al., "The Llama 3 Herd of Models", 2024 (context).
 //!
-//! Not modelled: kernels that do not overlap with copies, imbalance of experts, memory.
+//! Not modelled: kernels that do not overlap with copies, imbalance of experts.
 
 mod endpoint;
 mod groups;
 mod layer;
+mod memory;
 mod model;
 mod pipeline;
 mod step;
@@ -38,6 +39,7 @@ use crate::{
 };
 pub use endpoint::Accelerator;
 use groups::Numbering;
+pub use memory::Memory;
 pub use model::Transformer;
 use pipeline::{Pipeline, Repetition};
 use step::Step;
@@ -146,6 +148,14 @@ params! {
     }
 }
 
+/// What is known of a step before it is simulated.
+#[derive(serde::Serialize)]
+struct StepFigures {
+    #[serde(flatten)]
+    times: StepTimes,
+    memory: Memory,
+}
+
 fn is_default(accelerator: &Accelerator) -> bool {
     *accelerator == Accelerator::default()
 }
@@ -164,7 +174,8 @@ impl Generator for Training {
     }
 
     fn figures(&self, _: u64) -> Result<serde_json::Value, InputErrors> {
-        Ok(serde_json::to_value(self.step_times()?).expect("numbers are JSON"))
+        let figures = StepFigures { times: self.step_times()?, memory: self.memory() };
+        Ok(serde_json::to_value(figures).expect("numbers are JSON"))
     }
 
     fn calls_nccl(&self) -> bool {
@@ -275,6 +286,7 @@ impl Training {
         self.check_ranks()?;
         InputErrors::all([self.check_model(), self.check_batch(), self.check_nodes(), self.check_gradients()])?;
         self.check_micro_batches()?;
+        self.check_memory()?;
         Ok(self.check_bucket()?)
     }
 

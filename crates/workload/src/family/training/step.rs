@@ -33,6 +33,11 @@ pub(super) struct Share {
 }
 
 impl Share {
+    /// Both together.
+    pub fn sum(self) -> u64 {
+        self.dense.saturating_add(self.experts)
+    }
+
     fn add(&mut self, other: Share) {
         self.dense += other.dense;
         self.experts += other.experts;
@@ -277,7 +282,7 @@ impl<'a> Step<'a> {
         if is_reduced {
             self.waiting.add(parameters);
         }
-        let bytes = (self.waiting.dense + self.waiting.experts) * u64::from(self.training.gradient_bytes);
+        let bytes = self.waiting.sum() * u64::from(self.training.gradient_bytes);
         let enough = self.training.parallel.bucket.map_or(BUCKET, |bucket| bucket.get());
         if bytes / u64::from(self.training.parallel.tensor) >= enough {
             self.reduce();
@@ -383,7 +388,7 @@ impl Training {
     }
 
     /// Parameters of a layer, before they are divided by tensor.
-    fn layer_parameters(&self) -> Share {
+    pub(super) fn layer_parameters(&self) -> Share {
         let perceptrons = u64::from(self.model.experts / self.parallel.expert) * self.model.perceptron();
         match self.model.experts {
             1 => Share { dense: self.model.attention() + perceptrons, experts: 0 },
@@ -420,17 +425,25 @@ impl Training {
 
     /// Gradients of an accelerator of a stage [B].
     pub(super) fn gradients_of_stage(&self, stage: u32) -> u64 {
-        let Share { dense, experts } = self.trained_of_stage(stage);
-        (dense + experts) / u64::from(self.parallel.tensor) * u64::from(self.gradient_bytes)
+        self.trained_of_stage(stage).sum() / u64::from(self.parallel.tensor) * u64::from(self.gradient_bytes)
     }
 
     /// Parameters of a stage that are trained, before they are divided by tensor.
     pub(super) fn trained_of_stage(&self, stage: u32) -> Share {
-        let Share { dense, experts } = self.trained_layer();
+        self.of_stage(stage, self.trained_layer(), self.trained_embedding())
+    }
+
+    /// All of its parameters, before they are divided by tensor.
+    pub(super) fn parameters_of_stage(&self, stage: u32) -> Share {
+        self.of_stage(stage, self.layer_parameters(), self.embedding_parameters())
+    }
+
+    fn of_stage(&self, stage: u32, layer: Share, embedding: Share) -> Share {
         let layers: u32 = (0..self.parallel.interleave).map(|part| self.layers(stage, part)).sum();
         let layers = u64::from(layers);
         let has_output = stage + 1 == self.parallel.pipeline && !self.is_embedding_reused();
         let ends = u64::from(stage == 0) + u64::from(has_output);
-        Share { dense: layers * dense + ends * self.trained_embedding().dense, experts: layers * experts }
+        let dense = layers.saturating_mul(layer.dense).saturating_add(ends * embedding.dense);
+        Share { dense, experts: layers.saturating_mul(layer.experts) }
     }
 }
