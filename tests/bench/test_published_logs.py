@@ -87,6 +87,22 @@ def test_a_summary_of_pico_has_times_of_algorithms_in_nanoseconds() -> None:
     assert failure(PICO.replace("12500.5", "14500.5")).reason.startswith("mean 14500.5 ns is above")
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ((",12400,", ",-5,"), "expected a number of 0 or more, found '-5'"),
+        (("mean,median", "mean,middle"), "no column median; expected collective_type, buffer_size"),
+        (("collective_type,", "kind,"), "no column collective_type; expected"),
+        (("algo_name,", "name,"), "no column algo_name; expected"),
+    ],
+)
+def test_a_damaged_summary_of_pico_is_refused_by_its_value_or_column(
+    change: tuple[str, str], reason: str
+) -> None:
+    refused = failure(PICO.replace(*change))
+    assert refused.reason.startswith(reason) and "comma" not in refused.reason
+
+
 @pytest.mark.parametrize("name", ["mlperf", "pico"])
 def test_what_is_only_read_is_not_planned(name: str) -> None:
     with pytest.raises(BenchmarkPlanError, match="published logs are read"):

@@ -40,6 +40,7 @@ class Adapter:
     fragment: str | None = None
     """Pattern, without capturing groups, of lines within its text that only this family prints, of
     which nothing follows without the beginning: where that is missing, the refusal says so."""
+    is_csv: bool = False  # Commas of its lines are between values.
     is_one_run: bool = False  # Tables without a title that follow each other are of one run.
     json: str | None = None
     """Pattern that occurs in its JSON objects, and in those of no other benchmark."""

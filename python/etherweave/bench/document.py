@@ -166,7 +166,8 @@ def _attempt(adapter: Adapter, block: TextBlock) -> BenchmarkReport | Failure:
         _parse(adapter, draft)
         report = with_warnings(draft.report())
     except GarbledError as error:
-        return Failure(adapter.name, error.line, f"{error.reason}{_comma(block)}")
+        comma = "" if adapter.is_csv else _comma(block)
+        return Failure(adapter.name, error.line, f"{error.reason}{comma}")
     if block.is_object:
         return report
     last = max(measured.line for measured in report.measurements)

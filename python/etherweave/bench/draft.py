@@ -213,7 +213,9 @@ def decimal(printed: str, line: int) -> Decimal:
     Raises ``GarbledError`` when it is none, or beyond any measurement.
     """
     if not _DECIMAL.fullmatch(printed):
-        raise GarbledError(line, f"expected a number, found {printed[:40]!r}")
+        is_negative = printed[:1] == "-" and _DECIMAL.fullmatch(printed[1:])
+        expected = "a number of 0 or more" if is_negative else "a number"
+        raise GarbledError(line, f"expected {expected}, found {printed[:40]!r}")
     value = Decimal(printed)
     if value and not -60 < value.adjusted() < 60:
         raise GarbledError(line, f"{printed[:40]!r} is no measurement")

@@ -110,8 +110,8 @@ MLPERF = Adapter(
 )
 
 
-_COLUMNS = ("collective_type", "array_dim", "buffer_size", "algo_name", "datatype", "mean")
-_HEADER = ",".join((*_COLUMNS, "median"))
+_COLUMNS = ("collective_type", "buffer_size", "algo_name", "median")
+_HEADER = r"(?:\w+,)*(?:collective_type|algo_name),"
 _NAMES = {"mean": "mean", "median": "p50", "std": "stdev", "min": "min", "max": "max"}
 _LABELS = {"algo_name": "algorithm", "datatype": "datatype", "nnodes": "nodes"}
 _LABELS |= {"tasks_per_node": "ranks_per_node"}
@@ -123,6 +123,9 @@ def _parse_pico(draft: Draft) -> None:
     columns = next(csv.reader([header.text]))
     if len(set(columns)) < len(columns):
         raise GarbledError(header.number, "two columns have one name")
+    if missing := [name for name in _COLUMNS if name not in columns]:
+        expected = ", ".join(_COLUMNS)
+        raise GarbledError(header.number, f"no column {missing[0]}; expected {expected}")
     rows = set[tuple[object, ...]]()
     for line in lines:
         cells = next(csv.reader([line.text]), [])
@@ -152,6 +155,7 @@ PICO = Adapter(
     metrics=(CALL_TIME,),
     checks=("every row has all columns, and an algorithm and size occur once",),
     begins=_HEADER,
+    is_csv=True,
     plan=_plan,
     parse=_parse_pico,
 )
