@@ -14,10 +14,9 @@ from etherweave.api.inputs import InputError, read_json
 from etherweave.study.declared import FILE, read_declaration
 from etherweave.study.experiments import write_json
 from etherweave.study.folder import Study, shipped
-from etherweave.study.results import StudyResult, check_of
+from etherweave.study.results import CALIBRATION, StudyResult, check_of
 
 RECORD = "record.json"
-_CALIBRATION = "calibration"  # Word in the source of a row that constants are fitted to.
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class StudyRecord:
         errors = [
             abs(check.value / check.published - 1)
             for check in self.result.checks
-            if check.published and None not in check.tolerance and _CALIBRATION not in check.source
+            if check.published and None not in check.tolerance and CALIBRATION not in check.source
         ]
         return statistics.median(errors) if errors else math.nan
 

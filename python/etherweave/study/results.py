@@ -72,6 +72,11 @@ def check_of(row: Mapping[str, str], value: float) -> StudyCheck:
     return StudyCheck(*texts, expected, (low, high), row["unit"], value, *more)
 
 
+CALIBRATION = "calibration"  # Word in the source of a row that constants are fitted to.
+REPEATS = "repeats"  # Word in the source of a row whose run is that of another row.
+_NO_PREDICTION = (CALIBRATION, REPEATS)
+
+
 @dataclass(frozen=True)
 class StudyResult:
     """All checks of a study, and where the results of its experiments are."""
@@ -94,10 +99,19 @@ class StudyResult:
             return "No figure has all experiments that it needs"
         own, other = self.published_checks, self.further_checks
         text = f"{sum(check.is_passed for check in own)} of {len(own)} figures pass"
+        if len(alone := self.predictions) < len(own):
+            passed = sum(check.is_passed for check in alone)
+            text += f", {passed} of {len(alone)} that are neither calibrated nor repeated"
         if other:
             passed = sum(check.is_passed for check in other)
             text += f", and {passed} of {len(other)} that the publication does not have"
         return text
+
+    @property
+    def predictions(self) -> list[StudyCheck]:
+        """Checks of the publication that no constant is fitted to, and that repeat no other's."""
+        own = self.published_checks
+        return [check for check in own if not any(word in check.source for word in _NO_PREDICTION)]
 
     @property
     def published_checks(self) -> list[StudyCheck]:
