@@ -42,5 +42,5 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
         "convergence input. Loss duration and recovery count from its going. States of QPs and "
         "adjacencies of routing protocols are not in it."
     )
-    plot = Plot(0, 7, is_bars=True)
+    plot = Plot(0, 8, is_bars=True)
     return [table("flap", "A link that flaps", FLAP_AXES, metrics, trials, note=note, plot=plot)]

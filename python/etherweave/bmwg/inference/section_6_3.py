@@ -67,5 +67,5 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
         "alike, since attention alone is divided. Rate: bytes over the time in which transfers "
         f"are on their way. {serving.SERVED}"
     )
-    title, plot = "Parallelism of prefill and decode", Plot(1, 4, (0,), is_bars=True)
+    title, plot = "Parallelism of prefill and decode", Plot(1, 4, is_bars=True)
     return [table("parallelism", title, AXES, metrics, trials, note=note, plot=plot)]

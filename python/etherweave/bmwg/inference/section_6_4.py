@@ -64,7 +64,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
         "compute. Burst: transfers that overlap or touch. Peak: the largest sum of the mean rates "
         f"of transfers at once. {serving.COMPUTED}"
     )
-    title, plot = "Bursts behind a queue of prompts", Plot(0, 6)
+    title, plot = "Bursts behind a queue of prompts", Plot(0, 2)
     return [rows_of("bursts", title, AXES, metrics, trials, note=note, plot=plot)]
 
 
