@@ -12,6 +12,7 @@ import etherweave
 from etherweave.api.columns import described_columns
 from etherweave.cli import manual
 from etherweave.study import load_study
+from etherweave.study.declared import read_declaration
 
 STUDIES = Path(__file__).parents[2] / "studies"
 
@@ -26,6 +27,7 @@ def pages() -> dict[str, str]:
         "reference/commands.md": _commands(),
         "reference/scenario.md": keys.page(etherweave.schema()),
         "reference/columns.md": _columns(),
+        "reference/studies.md": _studies(),
         "reference/python.md": _python(),
     } | {
         f"models/sources/{path.parent.name}.md": _statements(path.parent.name)
@@ -49,6 +51,15 @@ def _columns() -> str:
         parts.append(
             "\n".join([f"## `{table}`\n\n| Column | Unit | Meaning |\n|---|---|---|", *cells])
         )
+    return "\n\n".join(parts) + "\n"
+
+
+def _studies() -> str:
+    """Write what the experiments and rows of each study are."""
+    parts = ["# What studies run\n\n`etherweave study NAME --about` prints a section of this page."]
+    for path in sorted(STUDIES.glob("*/study.toml")):
+        declared = read_declaration(path)
+        parts.append(f"## {path.parent.name}\n\n*{declared.title}*\n\n{declared.about.strip()}")
     return "\n\n".join(parts) + "\n"
 
 

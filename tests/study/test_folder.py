@@ -307,3 +307,6 @@ def test_a_name_is_known_or_a_path() -> None:
     with pytest.raises(ValueError, match=r"no study\.toml; expected the folder of a study"):
         load_study("./studies")
     assert re.search(r"sandia-2020: An Evaluation of Ethernet Performance", invoke("study").stdout)
+    about = invoke("study", "stackhpc-2019", "--about").stdout
+    assert "8 B around 30 random rings" in about
+    assert invoke("study", "stackhpc", "--about", code=2).stdout == ""

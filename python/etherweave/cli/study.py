@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 EXAMPLES = """Examples:
 etherweave study
 etherweave study sandia-2020
+etherweave study sandia-2020 --about
 etherweave study sandia-2020 --only 'p2p.*'
 etherweave study sandia-2020 --full -o results/full
 etherweave study osu-references --samples 32
@@ -43,6 +44,7 @@ def study(
     record: bool = False,
     strict: bool = False,
     every: bool = False,
+    about: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Repeat a published evaluation, and check computed figures against published ones.
@@ -73,10 +75,14 @@ def study(
         Exit with 1 if a figure is outside its bounds.
     every : --all
         Print every check, not only those that fail.
+    about
+        Print what the experiments and rows of the study are, and run nothing.
     """
     if not name:
         return _print_studies(as_json)
     require("bench", "control", "report")
+    if about:
+        return _print_about(name)
     from etherweave.report import write_study
     from etherweave.study import processor_s, run_study, write_record
     from etherweave.sweeps import WorkerError, executor
@@ -124,10 +130,28 @@ def study(
         _print(done, every)
         if sampled:
             _print_intervals(done, sampled, every)
-        about = f"Report: {page}" if page else f"No report of a part. Results: {home}"
-        notice(about)
+        notice(f"Report: {page}" if page else f"No report of a part. Results: {home}")
     if strict and done.failed:
         raise typer.Exit(FAILED)
+
+
+def _print_about(name: str) -> None:
+    """Print what the experiments and rows of a study are."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from etherweave.study import load_study
+
+    try:
+        declared = load_study(name).declared
+    except KeyError as error:
+        reject(error.args[0])
+    except (ValueError, OSError) as error:
+        reject(error)
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    with console.capture() as page:
+        console.print(Markdown(declared.about or declared.title))
+    print("\n".join(line.rstrip() for line in page.get().splitlines()))
 
 
 def _print_studies(as_json: bool) -> None:

@@ -167,6 +167,7 @@ class Declaration:
     title: str  # Title of the report.
     authors: str = ""  # Authors of the publication.
     venue: str = ""  # Where and when it was published, and by whom.
+    about: str = ""  # What its experiments and rows are, as Markdown.
     value_name: str = "simulated"  # Name of the column of computed figures: simulated, computed.
     shortened: str = ""
     """What is less than was published, without ``--full``; empty when nothing is."""
