@@ -186,6 +186,8 @@ def test_samples_at_every_point_of_a_sweep_are_pairs(tmp_path: Path) -> None:
     assert float(ends.min()) == pytest.approx(
         near.filter(pl.col("sample") >= 0)[MEAN].quantile(0.05, "linear")
     )
+    drawn = ("x=topology.single_switch.cable", f"y={MEAN}", "-o", tmp_path / "band.svg")
+    run_here("sweep", "plot", tmp_path / "out", *drawn, code=0)
     with pytest.raises(UncertaintyError, match="4 samples; expected 8"):
         sampled_sweep(load_sweep(file), 4)
 

@@ -60,12 +60,14 @@ def draw_sweep(
         if name not in (*roles, "mean"):
             table = selected(table, name, value)
     _check({f"mean={name}": name for name in averaged}, table)
+    # The keys that samples draw are those of one point.
+    points = table.filter(pl.col(SAMPLE) < 0) if SAMPLE in table.columns else table
     left = [
         name
         for name in axes
-        if name not in (*roles.values(), *averaged, SAMPLE, SEED) and table[name].n_unique() > 1
+        if name not in (*roles.values(), *averaged, SAMPLE, SEED) and points[name].n_unique() > 1
     ]
-    panels = math.prod(table[name].n_unique() for name in left)
+    panels = math.prod(points[name].n_unique() for name in left)
     if panels > PANEL_MAX:
         raise ValueError(
             f"{panels} panels of {', '.join(left)}; expected at most {PANEL_MAX}: draw rows of a "
