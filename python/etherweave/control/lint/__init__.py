@@ -9,7 +9,15 @@ a module with a :class:`~etherweave.control.lint.dialects.Dialect`, and its entr
 
 from collections.abc import Collection
 
-from etherweave.control.lint import agreement, consistency, hosts, lossless, memory, queues
+from etherweave.control.lint import (
+    agreement,
+    consistency,
+    hosts,
+    lossless,
+    memory,
+    queues,
+    trimming,
+)
 from etherweave.control.lint.config_db import ConfigError
 from etherweave.control.lint.inputs import (
     Configurations,
@@ -70,6 +78,7 @@ _ROWS = (
     ("unmarked", DEGRADES, "senders slow down by pauses alone", queues.unmarked),
     ("watchdog", STALLS, "a defective NIC may pause the whole fabric", queues.watchdog),
     ("watchdog-times", STALLS, "nothing ends a storm of pauses", queues.watchdog_times),
+    ("trimming", LOSES, "nobody reports a packet that is dropped in place", trimming.configured),
     ("asymmetric", LOSES, "the port ignores pauses, or sends none", lossless.asymmetric),
     ("channels", LOSES, "a flow's hash must not decide its losses", consistency.channels),
     ("mtu", LOSES, "larger packets are dropped, which looks like congestion", consistency.mtu),

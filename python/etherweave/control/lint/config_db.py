@@ -65,6 +65,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "SCHEDULER": frozenset(
         {"type", "weight", "priority", "meter_type", "cir", "pir", "cbs", "pbs"}
     ),
+    "SWITCH_TRIMMING": frozenset({"size", "dscp_value", "tc_value", "queue_index"}),
     "WRED_PROFILE": frozenset(
         {"ecn"}
         | {f"wred_{colour}_enable" for colour in ("green", "yellow", "red")}
@@ -99,6 +100,7 @@ READ = (
     "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
     "LOSSLESS_TRAFFIC_PATTERN",
     "PFC_WD",
+    "SWITCH_TRIMMING",
     "WRED_PROFILE",
 )
 """Tables that rules read; switches that have the same are alike."""

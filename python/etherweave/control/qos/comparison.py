@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from etherweave.control.qos.nos import SYSTEMS
-from etherweave.control.qos.policy import TRIMMING, Policy
+from etherweave.control.qos.policy import Policy
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "PFC of the lossless priority": {
@@ -92,8 +92,11 @@ def compared(policies: Mapping[str, Policy]) -> Iterator[SettingLine]:
             line = REASONS.get((setting, system)) or next(matching, NONE)
             yield SettingLine(setting, system, line)
     for system, policy in policies.items():
-        if any(note.startswith(TRIMMING) for note in policy.notes):
-            yield SettingLine("packet trimming", system, "not written by control export")
+        if policy.trimming is not None:
+            pattern = r"SWITCH_TRIMMING GLOBAL size"
+            matching = (line for line in written[system] if re.search(pattern, line))
+            line = next(matching, "not written by control export")
+            yield SettingLine("packet trimming", system, line)
 
 
 def _lossless(policy: Policy) -> str:

@@ -48,6 +48,7 @@ from etherweave.control.qos.policy import (
     SwitchPolicy,
     Threshold,
     TrafficClass,
+    Trimming,
     Watchdog,
 )
 
@@ -166,7 +167,9 @@ def policy(
         shares = _vendor_shares(lossless, None if cnp in lossless else cnp, options.system)
     priorities = _priorities(shares.class_of_priority, lossless, options.dscps)
     notes = _notes(control, priorities)
-    classes = _classes(shares.weights, priorities, (jobs, raised), cnp_dscp)
+    trimming = _trimming(settings["switch"], priorities)
+    own = () if trimming is None else (trimming.queue,)
+    classes = _classes(shares.weights, priorities, (jobs, raised), (cnp_dscp, own))
     memory = _memory(settings["switch"], notes)
     needed = built.routing_priorities(options.routing)
     # With parameters, a routing is a table below its name.
@@ -184,7 +187,7 @@ def policy(
     groups = 1 if control is FlowControl.GLOBAL_PAUSE else len(lossless)
     switches, hosts = _devices(built, options.mtu_bytes, cables, groups * is_computed)
     notes += [*cables.notes(options.system), *shares.notes, *_ecn_notes(is_marked, settings)]
-    notes += _trimming_notes(settings["switch"])
+    notes += _trimming_notes(trimming, options.system)
     watchdog = _watchdog(options, settings)
     if options.watchdog is None:
         pfc = settings["flow_control"].get("pfc", {})
@@ -198,6 +201,7 @@ def policy(
         marking=MARKING if is_marked else _marking(ecn),
         memory=memory,
         watchdog=watchdog,
+        trimming=trimming,
         sonic=options.sonic,
         mtu_bytes=options.mtu_bytes,
         is_roce=roce is not None,
@@ -255,9 +259,16 @@ def _ecn_notes(is_marked: bool, settings: Mapping[str, Any]) -> list[str]:
     return [f"switch.ecn: not in the scenario: ECN {sizes}{nics}, {VENDOR}; --no-ecn leaves it out"]
 
 
-def _trimming_notes(switch: Mapping[str, Any]) -> list[str]:
-    """Return a note where switches trim packets in the simulation, which no file configures."""
+def _trimming(switch: Mapping[str, Any], priorities: tuple[Priority, ...]) -> Trimming | None:
     if "trimming" not in switch:
+        return None
+    own = priorities[switch["trimming"]["priority"]]
+    return Trimming(_bytes(switch["trimming"]["size"]), own.mark, own.traffic_class)
+
+
+def _trimming_notes(trimming: Trimming | None, system: str) -> list[str]:
+    """Return a note where switches trim packets, which files of SONiC alone configure."""
+    if trimming is None or system == "sonic":
         return []
     parts = "the size, the queue of trimmed packets and the action of the buffer's profile"
     return [f"{TRIMMING}: not in the files, and switches drop packets: configure {parts}"]
@@ -361,13 +372,15 @@ def _classes(
     weights: list[int],
     priorities: tuple[Priority, ...],
     users: tuple[tuple[JobPolicy, ...], tuple[int, ...]],
-    cnp_dscp: int | None,
+    others: tuple[int | None, tuple[int, ...]],
 ) -> tuple[TrafficClass, ...]:
+    """Return the classes, with those of notifications' code point and of trimmed packets."""
+    cnp_dscp, trimmed = others
     lossless = {priority.number for priority in priorities if priority.is_lossless}
     jobs, raised = users
     notified = {priority.number for priority in priorities if cnp_dscp in priority.dscps}
     used = ({job.priority for job in jobs} | set(raised) or lossless) | notified
-    used_classes = {priorities[number].traffic_class for number in used}
+    used_classes = {priorities[number].traffic_class for number in used} | {*trimmed}
     lossless_classes = {priorities[number].traffic_class for number in lossless}
     return tuple(
         TrafficClass(number, weight, number in used_classes, number in lossless_classes)

@@ -13,7 +13,7 @@ from etherweave.api.code_points import octet
 
 PRIORITIES = range(8)  # Of 802.1Q.
 DSCPS = range(64)  # Code points of RFC 2474.
-TRIMMING = "switch.trimming"  # Key of a setting that no file has.
+TRIMMING = "switch.trimming"  # Key of a setting that files of SONiC alone have.
 
 
 class PolicyError(ValueError):
@@ -116,6 +116,15 @@ class Watchdog:
 
 
 @dataclass(frozen=True, slots=True)
+class Trimming:
+    """Headers of packets that find no room, which go on in a queue of their own."""
+
+    size_bytes: int
+    dscp: int  # Their code point.
+    queue: int
+
+
+@dataclass(frozen=True, slots=True)
 class PortPolicy:
     """A port of a switch and the device at the other end of its cable."""
 
@@ -191,6 +200,7 @@ class Policy:
     marking: Marking | None
     memory: BufferPolicy
     watchdog: Watchdog | None
+    trimming: Trimming | None  # Of packets in lossy queues but their own.
     sonic: SonicForm
     mtu_bytes: int  # Above Ethernet, of hosts and switches.
     is_roce: bool

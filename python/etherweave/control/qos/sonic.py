@@ -22,6 +22,7 @@ from etherweave.control.qos.policy import (
     PortPolicy,
     SwitchPolicy,
     Threshold,
+    TrafficClass,
 )
 
 ConfigEntry: TypeAlias = dict[str, str | list[str]]
@@ -34,11 +35,12 @@ INGRESS, EGRESS_LOSSLESS, EGRESS_LOSSY = (
     "egress_lossless_pool",
     "egress_lossy_pool",
 )
-INGRESS_LOSSLESS, INGRESS_LOSSY, LOSSLESS_QUEUE, LOSSY_QUEUE = (
+INGRESS_LOSSLESS, INGRESS_LOSSY, LOSSLESS_QUEUE, LOSSY_QUEUE, TRIMMED_QUEUE = (
     "ingress_lossless_profile",
     "ingress_lossy_profile",
     "egress_lossless_profile",
     "egress_lossy_profile",
+    "egress_trimmed_profile",
 )
 CABLES = "AZURE"  # The only name that SONiC's buffer manager reads.
 IDENTITY = ("DEVICE_METADATA", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER")
@@ -84,6 +86,7 @@ def config_db(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         **_buffers(policy, switch),
         **_bindings(policy, switch),
         **_watchdog(policy, switch),
+        **_trimming(policy),
     }
     if policy.sonic.is_dynamic:
         own = tables.get("DEVICE_METADATA", {}).get("localhost", {})
@@ -220,9 +223,7 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
                 profiles[profile] = _lossless(policy, port)
             groups[f"{name}|{level.number}"] = _profile("NULL" if is_dynamic else profile)
         for queue in policy.classes:
-            queues[f"{name}|{queue.number}"] = _profile(
-                LOSSLESS_QUEUE if queue.is_lossless else LOSSY_QUEUE
-            )
+            queues[f"{name}|{queue.number}"] = _profile(_queue_profile(policy, queue))
     names = [port_name(switch, port.number) for port in switch.ports]
     return {
         "CABLE_LENGTH": {
@@ -234,6 +235,25 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         "BUFFER_QUEUE": queues,
         **(_profile_lists(names) if is_nvidia(policy.device) else {}),
     }
+
+
+def _queue_profile(policy: Policy, queue: TrafficClass) -> str:
+    if queue.is_lossless:
+        return LOSSLESS_QUEUE
+    is_of_trimmed = policy.trimming is not None and policy.trimming.queue == queue.number
+    return TRIMMED_QUEUE if is_of_trimmed else LOSSY_QUEUE
+
+
+def _trimming(policy: Policy) -> ConfigTables:
+    """Return the size, code point and queue of trimmed packets; profiles say which are trimmed."""
+    if policy.trimming is None:
+        return {}
+    entry: ConfigEntry = {
+        "size": str(policy.trimming.size_bytes),
+        "dscp_value": str(policy.trimming.dscp),
+        "queue_index": str(policy.trimming.queue),
+    }
+    return {"SWITCH_TRIMMING": {"GLOBAL": entry}}
 
 
 def _profiles(policy: Policy) -> ConfigTable:
@@ -253,6 +273,9 @@ def _profiles(policy: Policy) -> ConfigTable:
             "static_th": str(memory.buffer_bytes),
         },
     }
+    if policy.trimming is not None:
+        profiles[TRIMMED_QUEUE] = dict(profiles[LOSSY_QUEUE])
+        profiles[LOSSY_QUEUE]["packet_discard_action"] = "trim"
     if is_nvidia(policy.device):
         profiles[INGRESS_LOSSLESS] = {"pool": INGRESS, "size": "0", **_threshold(memory.ingress)}
     return profiles

@@ -1,0 +1,100 @@
+"""Rules on packet trimming in SONiC's tables (sonic-net/SONiC, packet-trimming-design.md)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from etherweave.control.lint.config_db import ConfiguredSwitch, reference
+from etherweave.control.lint.inputs import Configurations, LintFault
+from etherweave.control.lint.queues import size_of
+from etherweave.control.lint.systems import SONIC
+from etherweave.control.qos.policy import Policy
+
+TABLE = "SWITCH_TRIMMING"
+GLOBAL = f"{TABLE}|GLOBAL"
+DISCARDS = ("drop", "trim")
+BY_CLASS = ("dscp_value", "from-tc")
+"""Field and value by which trimmed packets have the code point of a traffic class, by port."""
+RANGES = {
+    "size": (44, 9216, None),
+    "dscp_value": (0, 63, BY_CLASS[1]),
+    "tc_value": (0, 7, None),
+    "queue_index": (0, 7, "dynamic"),
+}
+"""Fields of the table: least, most, and a word in place of a number. Sizes are in bytes: the least
+is that of ``switch.trimming.size``, the most an MTU of switches."""
+NEEDED = ("size", "dscp_value", "queue_index")
+
+
+def configured(site: Configurations) -> Iterator[LintFault]:
+    """Find values that SONiC rejects, halves of the configuration, and other trimming."""
+    for switch in site.switches:
+        if switch.system is not SONIC:
+            continue
+        entry = switch.tables.get(TABLE, {}).get("GLOBAL", {})
+        for text, expected in _values(entry):
+            yield LintFault(switch.file, GLOBAL, text, expected)
+        yield from _actions(switch)
+        yield from _halves(switch, entry)
+        if site.fabric is not None:
+            for text, expected in _unlike(site.fabric, entry):
+                yield LintFault(switch.file, GLOBAL, text, f"{expected}, as in the scenario")
+
+
+def _values(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    by_class = entry.get(BY_CLASS[0]) == BY_CLASS[1]
+    for field in (*NEEDED, *(("tc_value",) if by_class else ())) if entry else ():
+        if field not in entry:
+            yield f"no {field}", _expected(field)
+    for field in (known for known in RANGES if known in entry):
+        least, most, word = RANGES[field]
+        text = str(entry[field])
+        number = size_of(text)
+        if text != word and (number is None or not least <= number <= most):
+            yield f"{field} {text[:20]}", _expected(field)
+
+
+def _expected(field: str) -> str:
+    least, most, word = RANGES[field]
+    unit = " B" if field == "size" else ""
+    return f"{least} to {most}{unit}" + (f", or {word}" if word else "")
+
+
+def _actions(switch: ConfiguredSwitch) -> Iterator[LintFault]:
+    for name, profile in switch.tables.get("BUFFER_PROFILE", {}).items():
+        action = profile.get("packet_discard_action", DISCARDS[0])
+        if action not in DISCARDS:
+            place, text = f"BUFFER_PROFILE|{name}", f"packet_discard_action {str(action)[:20]}"
+            yield LintFault(switch.file, place, text, " or ".join(DISCARDS))
+
+
+def _halves(switch: ConfiguredSwitch, entry: Mapping[str, Any]) -> Iterator[LintFault]:
+    """Find queues that trim without the table, and the table where no queue does."""
+    profiles = switch.tables.get("BUFFER_PROFILE", {})
+    bound = {
+        reference(row.get("profile")) for row in switch.tables.get("BUFFER_QUEUE", {}).values()
+    }
+    trims = [
+        name
+        for name in sorted(bound)
+        if profiles.get(name, {}).get("packet_discard_action") == DISCARDS[1]
+    ]
+    if trims and not entry:
+        text = "packet_discard_action is trim, and no size, code point or queue is configured"
+        yield LintFault(switch.file, f"BUFFER_PROFILE|{trims[0]}", text, f"an entry {GLOBAL}")
+    if entry and not trims:
+        expected = "packet_discard_action trim in the profile of a queue in BUFFER_QUEUE"
+        yield LintFault(switch.file, GLOBAL, "no queue trims", expected)
+
+
+def _unlike(fabric: Policy, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    own = fabric.trimming
+    if own is None or not entry:
+        if own is not None:
+            yield "no packet trimming", f"size {own.size_bytes}"
+        elif entry:
+            yield "packet trimming", "none"
+        return
+    wanted = {"size": own.size_bytes, "dscp_value": own.dscp, "queue_index": own.queue}
+    for field, value in wanted.items():
+        if field in entry and str(entry[field]) != str(value):
+            yield f"{field} {str(entry[field])[:20]}", str(value)

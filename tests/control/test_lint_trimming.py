@@ -1,0 +1,95 @@
+"""Packet trimming as ``control export`` writes it for SONiC, and as ``control lint`` reads it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etherweave.control import lint
+from etherweave.control.qos.derive import ExportOptions, policy
+from etherweave.control.qos.nos import files
+from etherweave.control.qos.policy import SonicForm
+
+SCENARIO = Path(__file__).parents[2] / "scenarios" / "trimming.toml"
+WHOLE = ExportOptions(sonic=SonicForm(is_whole=True))
+FILE = "switch0/config_db.json"
+Tables = dict[str, Any]
+
+
+def exported() -> dict[str, str]:
+    return dict(files(policy(SCENARIO, options=WHOLE), "sonic"))
+
+
+def faults(change: Callable[[Tables], object]) -> list[tuple[str, str, str]]:
+    """Return place, text and expectation of each finding of the rule after a change."""
+    written = exported()
+    tables = json.loads(written[FILE])
+    change(tables)
+    rows = lint.lint(lint.read(written | {FILE: json.dumps(tables)}))
+    own = (row for row in rows if row.rule == "trimming")
+    return [(place.place, row.found, row.expected) for row in own for place in row.places]
+
+
+def test_export_writes_the_table_the_action_and_a_strict_queue() -> None:
+    tables = json.loads(exported()[FILE])
+    (entry,) = tables["SWITCH_TRIMMING"].values()
+    assert (entry["size"], entry["queue_index"]) == ("128", "6")
+    # The code point is one that switches map to priority 6.
+    assert tables["DSCP_TO_TC_MAP"]["ETHERWEAVE"][entry["dscp_value"]] == "6"
+    profiles = {
+        queue: tables["BUFFER_PROFILE"][tables["BUFFER_QUEUE"][f"Ethernet0|{queue}"]["profile"]]
+        for queue in range(8)
+    }
+    trims = {queue for queue, row in profiles.items() if "packet_discard_action" in row}
+    assert trims == set(range(8)) - {6}
+    assert all(profiles[queue]["packet_discard_action"] == "trim" for queue in trims)
+    scheduler = tables["QUEUE"]["Ethernet0|6"]["scheduler"]
+    assert tables["SCHEDULER"][scheduler] == {"type": "STRICT"}
+
+
+def test_what_export_writes_has_no_findings() -> None:
+    assert lint.lint(lint.read(exported())) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("size", "10", "44 to 9216 B"),
+        ("dscp_value", "99", "0 to 63, or from-tc"),
+        ("queue_index", "60", "0 to 7, or dynamic"),
+        ("queue_index", "six", "0 to 7, or dynamic"),
+    ],
+)
+def test_values_out_of_range_are_rejected(field: str, value: str, expected: str) -> None:
+    rows = faults(lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update({field: value}))
+    assert ("SWITCH_TRIMMING|GLOBAL", f"{field} {value}", expected) in rows
+
+
+def test_a_code_point_by_class_needs_the_class() -> None:
+    rows = faults(
+        lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update({"dscp_value": "from-tc"})
+    )
+    assert ("SWITCH_TRIMMING|GLOBAL", "no tc_value", "0 to 7") in rows
+
+
+def test_an_unknown_action_of_a_profile_is_a_fault() -> None:
+    rows = faults(
+        lambda tables: tables["BUFFER_PROFILE"]["egress_lossy_profile"].update(
+            {"packet_discard_action": "trimm"}
+        )
+    )
+    place = "BUFFER_PROFILE|egress_lossy_profile"
+    assert (place, "packet_discard_action trimm", "drop or trim") in rows
+    assert any(text == "no queue trims" for _, text, _ in rows)
+
+
+def test_trimming_that_is_half_configured_or_unlike_the_scenario_is_a_fault() -> None:
+    rows = faults(lambda tables: tables.pop("SWITCH_TRIMMING"))
+    assert {text for _, text, _ in rows} == {
+        "packet_discard_action is trim, and no size, code point or queue is configured",
+        "no packet trimming",
+    }
+    rows = faults(lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update(size="256"))
+    assert rows == [("SWITCH_TRIMMING|GLOBAL", "size 256", "128, as in the scenario")]
