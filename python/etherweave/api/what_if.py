@@ -34,6 +34,7 @@ class Question:
 
     name: str  # As a command line has it.
     words: str  # In words.
+    place: str  # Where the limit is: ``host`` or ``network``.
     change: Callable[[Scenario], str]
     """Changes a scenario; returns why that makes no difference, and nothing where it does."""
 
@@ -44,6 +45,7 @@ class Answer:
 
     name: str  # Of the question.
     words: str  # The question in words.
+    place: str  # Where the limit is: ``host`` or ``network``.
     job: str  # Name of the job.
     base_us: float  # Its time with all limits [us].
     time_us: float | None  # Its time without this one [us]; None where that is not known.
@@ -208,14 +210,14 @@ def _any_path(scenario: Scenario) -> str:
 
 
 QUESTIONS = (
-    Question("copies", "nothing is copied on hosts", _no_copies),
-    Question("calls", "calls of MPI, sockets and the kernel take no time", _no_calls),
-    Question("bus", "hosts receive at the rate of their links", _no_bus),
-    Question("fabric", "the core is infinite: all hosts are on one switch", _one_switch),
-    Question("taper", "no taper: uplinks carry all that comes from below", _no_taper),
-    Question("paths", "no collisions: each packet takes any path", _any_path),
-    Question("placement", "ranks are on hosts in order, rack by rack", _in_order),
-    Question("rate", "all links are twice as fast", _twice_the_rate),
+    Question("copies", "nothing is copied on hosts", "host", _no_copies),
+    Question("calls", "calls of MPI, sockets and the kernel take no time", "host", _no_calls),
+    Question("bus", "hosts receive at the rate of their links", "host", _no_bus),
+    Question("fabric", "the core is infinite: all hosts are on one switch", "network", _one_switch),
+    Question("taper", "no taper: uplinks carry all that comes from below", "network", _no_taper),
+    Question("paths", "no collisions: each packet takes any path", "network", _any_path),
+    Question("placement", "ranks are on hosts in order, rack by rack", "network", _in_order),
+    Question("rate", "all links are twice as fast", "network", _twice_the_rate),
 )
 
 
@@ -233,7 +235,8 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
         except ScenarioError as error:
             reason = str(error.mistakes[0])
         for job, base_us in times.items():
-            yield Answer(question.name, question.words, job, base_us, values.get(job), reason)
+            named = (question.name, question.words, question.place)
+            yield Answer(*named, job, base_us, values.get(job), reason)
 
 
 def job_times(result: Result) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
-from etherweave.api.limits import PARTS, JobLimits, Stretch, limits
+from etherweave.api.limits import PARTS, PLACES, JobLimits, Stretch, limits
 from etherweave.api.results import Result
 from etherweave.api.what_if import Answer, what_if
 from etherweave.cli import parameters
@@ -158,7 +158,7 @@ def _text(job_limitses: list[JobLimits], answers: list[Answer], longest: int) ->
             *_bars(job_limits),
             *_causes(job_limits),
             *_longest(job_limits, longest),
-            *_answers([answer for answer in answers if answer.job == job_limits.job]),
+            *_answers(job_limits, [own for own in answers if own.job == job_limits.job]),
         )
     )
 
@@ -201,11 +201,11 @@ def _stretch(stretch: Stretch) -> str:
     )
 
 
-def _answers(answers: list[Answer]) -> list[str]:
+def _answers(job_limits: JobLimits, answers: list[Answer]) -> list[str]:
     if not answers:
         return []
     width = max(len(answer.words) for answer in answers)
-    return [f"  what if (now {answers[0].base_us:.3f} us):"] + [
+    lines = [
         f"    {answer.words:{width}} "
         + (
             f"{answer.time_us:12.3f} us {-(answer.saved or 0):+7.1%}"
@@ -214,3 +214,20 @@ def _answers(answers: list[Answer]) -> list[str]:
         )
         for answer in answers
     ]
+    return [f"  what if (now {answers[0].base_us:.3f} us):", *lines, *_most(job_limits, answers)]
+
+
+def _most(job_limits: JobLimits, answers: list[Answer]) -> list[str]:
+    """Say what saves most, and where that is not what the path spends most of its time on."""
+    saved = {answer.saved: answer for answer in answers if answer.saved}
+    if not saved or max(saved) <= 0:
+        return []
+    most = saved[max(saved)]
+    place = next(iter(job_limits.places_ns))
+    of_place = [share for share, answer in saved.items() if answer.place == place]
+    line = f"  most is saved where {most.words}: {max(saved):.0%}"
+    if most.place == place or not of_place:
+        return [line]
+    rest = f"of {PLACES[place]} nothing alone saves more than {max(0.0, *of_place):.0%}"
+    both = f"{PLACES[place]} and {PLACES[most.place]} are busy at the same time"
+    return [f"{line}; {both}: {rest}"]
