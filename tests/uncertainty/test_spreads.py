@@ -179,6 +179,21 @@ def test_an_estimate_lies_between_the_ends_of_its_documents() -> None:
     assert drawn_ps(0.75) == pytest.approx(math.sqrt(500_000 * 590_000), abs=1)
 
 
+@pytest.mark.parametrize("name", ["ultra-ethernet-400", "slingshot-11", "tofu-d"])
+def test_an_estimate_of_zero_is_zero_or_up_to_the_largest_among_profiles(name: str) -> None:
+    result = of_profile(name)
+    (place,) = (at for at, row in enumerate(result.entries) if row.name == "nic.context_switch")
+    # Profiles have 0, 20.3 ns, and 25 ns.
+    assert (result.entries[place].low, result.entries[place].high) == ("0ns", "25 ns")
+
+    def drawn(share: float) -> object:
+        shares = [0.5] * len(result.entries)
+        shares[place] = share
+        return result.at(shares)["nic.context_switch"]
+
+    assert [drawn(share) for share in (0.0, 0.5, 0.75, 1.0)] == ["0ps", "0ps", "12500ps", "25000ps"]
+
+
 def test_shares_of_a_measured_time_that_nothing_is_fitted_to_keep_their_sum() -> None:
     # tofu-d divides the 0.49 us of a put, which no figure of it is fitted to.
     result = of_profile("tofu-d")

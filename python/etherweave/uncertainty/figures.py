@@ -2,7 +2,9 @@
 
 ``estimate``
     lies between the ends that its documents have, on each side of its value as often; where they
-    have none, about its value as the same figure differs between profiles. Estimates that are parts
+    have none, about its value as the same figure differs between profiles. A time of 0 has no
+    values about it: it is 0 as often as not, and else up to the largest of its key among profiles.
+    Estimates that are parts
     of the time of a message to which a figure is fitted keep their sum: they divide that time anew.
 ``fitted``
     moves by as much time as the measurement that it is fitted to may be off. Figures that are
@@ -44,6 +46,8 @@ from etherweave.uncertainty.spreads import (
     LATENCY,
     RATE,
     Spread,
+    is_zero_time,
+    largest_of,
     magnitude,
     spread_named,
     spread_of,
@@ -85,6 +89,8 @@ class Unknowns:
     _figures: Mapping[str, Figure] = field(repr=False)
     _spreads: Mapping[str, float] = field(repr=False)
     """Standard deviation of the logarithm of each estimate whose documents state no range."""
+    _largest: Mapping[str, float] = field(repr=False)
+    """Largest value among profiles of each estimate that is 0."""
     _groups: Mapping[str, str] = field(repr=False)
     """Name of the unknown of each estimate: its key, or keys that have one source."""
     _fits: Mapping[str, Fit] = field(repr=False)  # Measurements by name, rates of messages first.
@@ -128,6 +134,8 @@ class Unknowns:
         The figure itself is the median.
         """
         middle, side = self._nominal(key), abs(2 * share - 1)
+        if key in self._largest:
+            return self._largest[key] * side if share > 0.5 else 0.0
         if ends := _ends(self._figures[key]):
             # Each side is even on a logarithmic scale.
             return min(float(middle * (ends[share > 0.5] / middle) ** side), largest)
@@ -190,22 +198,26 @@ def unknowns(
     spreads = {key: width for key, width in widths.items() if width}
     sigmas = {key: spread.sigma for key, spread in spreads.items()}
     parts = {key for fit in fits.values() for key in fit.parts}
+    zeros = {key: row for key, row in uncertain.items() if is_zero_time(row["value"])}
+    largest = {key: top for key in zeros if (top := largest_of(key)) and key not in taken}
     groups = _groups(
         [estimate for key, estimate in estimates.items() if key in ranged or key in sigmas], parts
-    )
+    ) | {key: key for key in largest}
     members = {name: [key for key in groups if groups[key] == name] for name in groups.values()}
     varied = {*groups, *fitted, *taken, *known}
     fixed = [value for key, value in uncertain.items() if key not in varied]
     every = [
         *(_measured(name, fit) for name, fit in fits.items() if name not in own),
         *(
-            _estimated([times[key] for key in keys], spreads.get(keys[0]))
+            _zero(zeros[keys[0]], largest[keys[0]])
+            if keys[0] in largest
+            else _estimated([times[key] for key in keys], spreads.get(keys[0]))
             for keys in members.values()
         ),
         *(_chosen(name, of) for name, of in chosen.items()),
         *_declared(declared),
     ]
-    return Unknowns(every, fixed, open_, sigmas, groups, fits, chosen, declared)
+    return Unknowns(every, fixed, open_, sigmas, largest, groups, fits, chosen, declared)
 
 
 def _unused(resolved: Mapping[str, Any]) -> Iterator[str]:
@@ -327,6 +339,12 @@ def _estimated(figures: Sequence[Figure], spread: Spread | None) -> Unknown:
     value = magnitude(first["value"]) or 0.0
     ends = [amount(value * math.exp(spread.sigma * normal(at)), unit) for at in (0.0, 1.0)]
     return Unknown(" and ".join(keys), first["basis"], about, keys, *ends)
+
+
+def _zero(figure: Figure, largest: float) -> Unknown:
+    """Describe an estimate of 0, which has no logarithm."""
+    key, high = figure["key"], amount(largest, "s")
+    return Unknown(key, figure["basis"], f"0, or up to {high} as in profiles", [key], "0ns", high)
 
 
 def _ends(figure: Figure) -> tuple[float, float] | None:

@@ -67,6 +67,14 @@ def magnitude(value: object) -> float | None:
     return None
 
 
+def is_zero_time(value: object) -> bool:
+    """Whether a value is a time of 0, in whichever unit."""
+    try:
+        return isinstance(value, str) and time_of(value) == 0
+    except ValueError:
+        return False
+
+
 @cache
 def spreads() -> tuple[Spread, ...]:
     """Compute all spreads: of measurements, of keys, and of groups of keys."""
@@ -77,6 +85,11 @@ def spread_of(key: str) -> Spread | None:
     """Find the spread of a key among profiles, or of the keys of its table; None without any."""
     known = {spread.figure: spread for spread in spreads()}
     return known.get(key) or known.get(key.partition(".")[0])
+
+
+def largest_of(key: str) -> float | None:
+    """Find the largest time of a key among profiles [s]; None where all have none, or 0."""
+    return max((magnitude(text) or 0.0 for text in _profiles().get(key, ())), default=None)
 
 
 def spread_of_measurement(kind: str) -> Spread:
@@ -92,6 +105,7 @@ def spread_named(name: str) -> Spread:
     return known[name]
 
 
+@cache
 def _profiles() -> dict[str, set[str]]:
     """List the different times of each key among the profiles that come with Etherweave."""
     texts: dict[str, set[str]] = defaultdict(set)
