@@ -94,6 +94,23 @@ def test_any_processes_and_an_interruption_give_the_same_bytes(file: Path, tmp_p
     assert json.loads(first)["figures"][MEAN]["point"] == pytest.approx(2.00112)
 
 
+def test_figures_without_a_basis_are_named_in_a_warning(file: Path, tmp_path: Path) -> None:
+    def sampled(*words: str) -> tuple[list[str], list[str], str]:
+        done = run_here("run", file, "--samples", 8, "-o", tmp_path / "out", "--json", *words)
+        facts = json.loads(done.stdout)
+        return facts["without_basis"], facts["warnings"], done.stderr
+
+    tables, (warning,), error = sampled()
+    assert tables == ["host", "nic", "switch"]
+    assert warning.startswith("host, nic, switch: no figure has a basis")
+    assert "interconnect.profile" in warning
+    assert f"WARNING: {warning}" in error
+    assert sampled("--uncertain", RANGES[0])[0] == ["host", "nic"]
+    assert sampled("--set", "interconnect.profile=ethernet-100-roce")[:2] == ([], [])
+    printed = run_here("uncertainty", "figures", file).stderr
+    assert warning in printed
+
+
 def test_hashes_of_switches_take_the_seed_of_a_sample_unless_it_is_given(file: Path) -> None:
     def seeds(changes: dict[str, object]) -> list[tuple[object, object]]:
         points = sampled_scenario(file, changes, 8, declared(RANGES)).points()

@@ -71,6 +71,7 @@ def facts(result: "SampledResult") -> dict[str, Any]:
         "is_known": result.is_known,
         "unknowns": [asdict(entry) for entry in result.unknowns.entries],
         "fixed": [unknown["key"] for unknown in result.unknowns.fixed],
+        "without_basis": list(result.unknowns.without_basis),
         "figures": {row.name: figure(row) for row in result.figures},
         "left_out": dict(result.left_out),
         "warnings": list(result.warnings),
@@ -110,6 +111,8 @@ def _print(result: "SampledResult") -> None:
         f"{result.name}: {result.samples} samples of {len(result.unknowns.entries)} unknowns, "
         f"seeds {first} to {last}; {known}"
     )
+    if not result.unknowns.entries:
+        print("  samples differ in their seeds alone: nothing else is uncertain")
     if not result.is_known:
         print(f"  not known to 5 %: {result.asked} samples are too few; expected more --samples")
     varying = [row for row in result.figures if row.varies]
@@ -117,7 +120,8 @@ def _print(result: "SampledResult") -> None:
         (row.name, number(row.point), number(row.median), _ends(row.half), _ends(row.most))
         for row in varying
     ]
-    print_table(("figure", ">as it stands", ">median", ">50 %", ">90 %"), rows)
+    if rows:
+        print_table(("figure", ">as it stands", ">median", ">50 %", ">90 %"), rows)
     fixed = [(each.name, each.median) for each in result.figures if not each.varies]
     print_rest(fixed, result.left_out, result.samples, "samples")
     for row in varying:
@@ -147,7 +151,7 @@ def _error(error: "ModelError") -> str:
 def _print_contributions(result: "SampledResult", distribution: "Distribution") -> None:
     """Print which unknowns widen a figure, and what would be left if they were known."""
     if not result.unknowns.entries:
-        return print(f"  {distribution.name} varies by seeds alone: nothing else is uncertain")
+        return None
     if not distribution.contributions:
         return print(f"  {distribution.name}: what widens it is not known from so few samples")
     print(f"  {distribution.name} varies by")

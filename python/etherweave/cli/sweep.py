@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from etherweave.cli import parameters
-from etherweave.cli.exits import FAILED, mistakes, notice, reject
+from etherweave.cli.exits import FAILED, mistakes, notice, print_warnings, reject
 from etherweave.cli.progress import size_text, work_progress
 from etherweave.cli.verbs import FileGroup, nested
 from etherweave.extend import load_extensions
@@ -104,6 +104,7 @@ def run_verb(
             from etherweave.uncertainty import sampled_sweep
 
             what = sampled_sweep(what, samples)
+            print_warnings(what.warnings, set())
         if dry_run and flow_first:
             notice("Of the runs in flow-level mode; packets of those that are close come after.")
             return print_expectation(expect(in_fidelity(what, "flow"), home / "flow", on), as_json)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes
+from etherweave.cli.exits import mistakes, print_warnings
 from etherweave.cli.parameters import AsJson, File, Settings, Uncertain, drawing, overrides
 from etherweave.cli.sampled import error_facts
 from etherweave.cli.verbs import nested
@@ -57,6 +57,7 @@ def figures_verb(
     from etherweave import ScenarioError
     from etherweave.api.scenario import read
     from etherweave.uncertainty import UncertaintyError, declared, unknowns
+    from etherweave.uncertainty.sampling import without_basis
 
     with mistakes(ScenarioError, UncertaintyError):
         text, origin = read(file)
@@ -64,13 +65,17 @@ def figures_verb(
         drawn = unknowns(text, origin, overrides(settings), own, has_site=True)
     if as_json:
         fixed = [unknown["key"] for unknown in drawn.fixed]
-        unknown = [asdict(entry) for entry in drawn.entries]
-        return print(json.dumps({"unknowns": unknown, "fixed": fixed}, indent=2))
+        facts = {
+            "unknowns": [asdict(entry) for entry in drawn.entries],
+            "fixed": fixed,
+            "without_basis": list(drawn.without_basis),
+        }
+        return print(json.dumps(facts, indent=2))
     rows = [(row.name, row.basis, f"{row.low} to {row.high}", row.about) for row in drawn.entries]
     print_table(("unknown", "basis", "99 %", "from"), rows)
     if drawn.fixed:
         print(f"  not drawn: {', '.join(unknown['key'] for unknown in drawn.fixed)}")
-    return None
+    return print_warnings(without_basis(drawn.without_basis), set())
 
 
 @uncertainty.command("errors", epilog="Examples:\netherweave uncertainty errors")

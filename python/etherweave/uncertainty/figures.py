@@ -59,6 +59,8 @@ FABRIC = ("topology.", "link.", "routing", "flow_control.")
 SHARE = "a share of"  # Beginning of the source of an estimate that is a part of a measured time.
 USED_BY = {"host.mpi_roce.": "roce", "host.mpi_tcp.": "tcp", "host.cpu.": "tcp"}
 """Beginnings of keys that only hosts with a transport have a use for."""
+TABLES = ("host", "nic", "switch")
+"""Tables of a scenario whose times and rates interconnects have a basis for."""
 SHARED_MEMORY = "host.shared_memory."
 """Beginning of keys that only hosts with several ranks have a use for."""
 
@@ -86,6 +88,7 @@ class Unknowns:
 
     entries: Sequence[Unknown]  # In the order of the shares.
     fixed: Sequence[Figure]  # Figures that rest on less than a publication, and do not vary.
+    without_basis: Sequence[str]  # Tables of the scenario of which no figure has a basis.
     _figures: Mapping[str, Figure] = field(repr=False)
     _spreads: Mapping[str, float] = field(repr=False)
     """Standard deviation of the logarithm of each estimate whose documents state no range."""
@@ -217,7 +220,15 @@ def unknowns(
         *(_chosen(name, of) for name, of in chosen.items()),
         *_declared(declared),
     ]
-    return Unknowns(every, fixed, open_, sigmas, largest, groups, fits, chosen, declared)
+    lacking = _without_basis({row["key"] for row in rows} | {*declared.keys}, resolved)
+    return Unknowns(every, fixed, lacking, open_, sigmas, largest, groups, fits, chosen, declared)
+
+
+def _without_basis(known: Set[str], resolved: Mapping[str, Any]) -> list[str]:
+    """List the tables of which neither a profile nor the reader says what a figure rests on."""
+    has_hosts = "job" in resolved or "tcp" in resolved["transport"]
+    used = TABLES if has_hosts else TABLES[1:]
+    return [name for name in used if not any(key.startswith(f"{name}.") for key in known)]
 
 
 def _unused(resolved: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,13 @@ from etherweave.api.simulation import ScenarioError
 from etherweave.sweeps import Sweep
 from etherweave.sweeps.points import RUNS_MAX
 from etherweave.uncertainty.declared import UncertaintyError
-from etherweave.uncertainty.sampling import SampledScenario, check_count, paired, sampled_text
+from etherweave.uncertainty.sampling import (
+    SampledScenario,
+    check_count,
+    paired,
+    sampled_text,
+    without_basis,
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,12 @@ class SampledSweep(Sweep):
     def _sampled(self) -> list[str]:
         keys = (key for _, draw in self.drawn if draw for key in (*draw.seeded, *draw.drawn.keys))
         return [*dict.fromkeys(keys)]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warn of tables that no sample changes at some point."""
+        every = {name for _, draw in self.drawn if draw for name in draw.drawn.without_basis}
+        return without_basis(sorted(every))
 
     def points(self) -> Iterator[dict[str, object]]:
         """Make the points; the number of a sample is no key of the scenario."""

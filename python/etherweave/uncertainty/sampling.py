@@ -332,7 +332,7 @@ def _result(
         scenario.drawn,
         figures,
         left_out,
-        _warnings(good),
+        [*without_basis(scenario.drawn.without_basis), *_warnings(good)],
         _model_errors(scenario),
     )
 
@@ -353,6 +353,15 @@ def figures_of(row: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
     others = {*axes, "run", "ended", "message", "fidelity", "fidelity_error_max"}
     names = [key for key in row if key not in others and not isinstance(row[key], str)]
     return [key for key in names if not _NO_FIGURES.search(key)]
+
+
+def without_basis(tables: Sequence[str]) -> list[str]:
+    """Warn of tables that no sample changes, because nothing says what their figures rest on."""
+    if not tables:
+        return []
+    text = "no figure has a basis, so that samples do not change them and intervals are too narrow"
+    expected = "expected interconnect.profile, or ranges by --uncertain"
+    return [f"{', '.join(tables)}: {text}; {expected}"]
 
 
 def _warnings(rows: Sequence[Mapping[str, Any]]) -> list[str]:
