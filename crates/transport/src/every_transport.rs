@@ -11,7 +11,7 @@ use super::roce::{Operation, RoceEnd};
 use super::tcp::{
     Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, SegmentLoss, Sender, TcpParams,
 };
-use crate::connection::{Alarm, Alarms, AnswerPacket};
+use crate::connection::{Alarm, Alarms, AnswerPacket, ConnectionState};
 use crate::entropy::LoadBalancing;
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::params::{CONGESTION_CONTROLS, Dcqcn, LossDetection, Reliability, RoceParams};
@@ -552,6 +552,21 @@ fn selective_repeat_sends_again_what_was_lost() {
     let (back, selective) = (share(GO_BACK_N, faults), share(BY_TIME, faults));
     assert!((0.008..0.013).contains(&selective), "{selective}");
     assert!(back > 10.0 * selective, "{back} against {selective}");
+}
+
+/// Ultra Ethernet sends a packet again once the 64th sent after it has arrived; the timer, what nothing follows. Of
+/// RUDI, one in a hundred answers is lost too, and no other says what it said.
+#[test]
+fn unordered_contexts_send_again_what_was_lost() {
+    for (delivery, share) in [(Delivery::Rud, 0.01), (Delivery::Rudi, 0.02)] {
+        let params = UetParams { delivery, payload_mtu: Bytes::new(MTU), ..UetParams::default() };
+        let faults = Faults { lost: 10, ..Faults::default() };
+        let mut channel = Channel::new(ByNics::<UetEnd>::new(params), faults, 1);
+        channel.transfer(&[20_000 * MTU]);
+        let (again, timeouts) = (channel.retransmitted_share(), channel.ends.sender.sent().timeouts);
+        assert!((0.8..1.3).contains(&(again / share)), "{again}");
+        assert!(timeouts < 3, "{timeouts}");
+    }
 }
 
 /// Packets fall behind by up to two round trips. What was sent again in vain widens the window up to a round trip.

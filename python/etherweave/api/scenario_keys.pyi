@@ -1858,6 +1858,7 @@ class UetParams(Table):
     payload_mtu: Key[str, str]
     psn_range: Key[int, int]
     rccc: Key[Rccc, Rccc | Keys]
+    reordering_packets: Key[int | None, int]
     retransmission_timeout: Key[str, str]
     timeout_doublings_max: Key[int, int]
 

@@ -86,6 +86,7 @@ impl TransportParams for UetParams {
         check_frames(self)?;
         let range = "transport.uet.psn_range";
         require_within(2..=RANGE_MAX, range, self.psn_range)?;
+        require_within(0..=RANGE_MAX, "transport.uet.reordering_packets", self.reordering_packets.unwrap_or(0))?;
         require_within(Bytes::new(1)..=Bytes::new(32 << 10), "transport.uet.ack_trigger", self.ack_trigger)?;
         require_within(Bytes::new(0)..=Bytes::new(2 << 10), "transport.uet.ack_packet_min", self.ack_packet_min)?;
         check_timer("transport.uet.retransmission_timeout", self.retransmission_timeout)?;
@@ -132,6 +133,11 @@ fn check_frames(uet: &UetParams) -> Checked {
 /// RUDI and UUD keep no context: what acts on it has no effect.
 fn check_delivery(uet: &UetParams) -> Checked {
     let (is_answered, default) = (uet.delivery != Delivery::Uud, UetParams::default());
+    let infers = matches!(uet.delivery, Delivery::Rud | Delivery::Rudi);
+    if let Some(packets) = uet.reordering_packets {
+        let expected = "none: receivers of \"rod\" report gaps, and nobody repeats datagrams of \"uud\"";
+        require(infers, "transport.uet.reordering_packets", packets, expected)?;
+    }
     if matches!(uet.delivery, Delivery::Rud | Delivery::Rod) {
         return Ok(());
     }

@@ -76,6 +76,8 @@ const REFERENCE_BDP: f64 = 150_000.0;
 const REFERENCE_ROUND_TRIP: f64 = 12e6;
 /// Largest window [bandwidth-delay products].
 const WINDOW_MAX: f64 = 1.5;
+/// Packets that may overtake one (uet-htsim, SLEEK) [windows].
+const REORDERING: f64 = 1.5;
 /// Gain of the proportional increase.
 const ALPHA: f64 = 4.0;
 /// Fair increase [packets].
@@ -199,6 +201,11 @@ impl NsccWindow {
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.window as u64
+    }
+
+    /// Bytes that may be sent after a packet which is still expected to arrive.
+    pub fn reordering(&self) -> u64 {
+        (REORDERING * self.window).min(self.window_max) as u64
     }
 
     /// Whether control packets ask for acknowledgements where it closes: the reference simulator waits for its timer.

@@ -82,6 +82,10 @@ params! {
         pub retransmission_timeout: Duration = Duration::from_ms(1),
         /// Most doublings of that time for a packet that is sent again and again, 0 to 15. Default 5.
         pub timeout_doublings_max: u32 = 5,
+        /// Packets that may overtake one of "rud" or "rudi" before it is taken for lost, up to 32,767. 0: the timer
+        /// alone decides. Default: those of one and a half windows, 5 at least; 64 without a window.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub reordering_packets: Option<u32> = None,
         /// Priority of acknowledgements. Default: that of the job.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub control_priority: Option<Priority> = None,

@@ -1,11 +1,13 @@
 //! The sending half of a context: outgoing messages, packets on their way, and when to send again.
 
+mod inference;
 mod loss;
 
 use std::collections::VecDeque;
 
 use etherweave_primitives::{BitRate, Time};
 
+use self::inference::Inference;
 use super::header::{AckHeader, answer, clear_offset, control, credits, request, with_credits};
 use super::nscc::{NsccFeedback, NsccWindow, PacketSizes};
 use super::{params::Delivery, params::UetParams, rccc::SourceCredit};
@@ -33,6 +35,8 @@ struct SentPacket {
     /// Times that it was sent again, and those of them that the timer asked for.
     repeats: u8,
     timeouts: u8,
+    /// Packets that were sent before it, modulo 2^32.
+    order: u32,
     state: PacketState,
     /// First and last of its message, its operation, and whether it asks for an acknowledgement, as bits of a request.
     bits: u8,
@@ -58,6 +62,7 @@ pub(super) struct UetSender {
     received: u32,
     /// Ranges that have arrived beyond the first missing byte.
     arrived: Ranges,
+    inference: Inference,
     outgoing: ShortQueue<EqualMessages>,
     /// The message of the byte before `next`.
     message: Outgoing,
@@ -94,6 +99,7 @@ impl UetSender {
             in_flight: 0,
             received: 0,
             arrived: Ranges::default(),
+            inference: Inference::default(),
             outgoing: ShortQueue::default(),
             message: Outgoing::default(),
             is_established: false,
@@ -184,11 +190,15 @@ impl UetSender {
         let place = self.place_of(number).expect("a packet that is sent is not acknowledged");
         let packet = &mut self.packets[place];
         (packet.sent, packet.entropy, packet.state) = (now, entropy, PacketState::InFlight);
+        packet.order = self.sent_packets as u32;
         let mut packet = *packet;
         self.in_flight += i64::from(packet.payload + params.counted_header());
         self.sent_packets += 1;
         let target = self.spend(packet.payload, params);
         let is_repeated = packet.repeats > 0;
+        if is_repeated {
+            self.inference.note_repetition(number, packet.order);
+        }
         let wants_ack = is_repeated || self.is_ack_needed(params);
         if wants_ack {
             packet.bits |= request::ACK;
@@ -313,6 +323,7 @@ impl UetSender {
             entropy: 0,
             repeats: 0,
             timeouts: 0,
+            order: 0,
             state: PacketState::InFlight,
             bits: first | last | kind,
         });
@@ -332,7 +343,7 @@ impl UetSender {
     }
 
     fn heed(&mut self, now: Time, entropy: u16, feedback: PathFeedback, params: &UetParams) {
-        if params.delivery == Delivery::Rud {
+        if params.delivery != Delivery::Rod {
             self.entropies.heed(now, entropy, feedback);
         }
     }
@@ -344,7 +355,11 @@ impl UetSender {
             credit.confirm();
         }
         if ack.has(answer::SINGLE) {
-            return if is_negative { self.take_loss(now, ack, params) } else { self.take_response(now, ack, params) };
+            match is_negative {
+                true => self.take_loss(now, ack, params),
+                false => self.take_response(now, ack, params),
+            }
+            return self.infer_losses(now, params);
         }
         self.arrive_below(now, ack.cumulative, params);
         // An acknowledgement that another overtook counts fewer bytes, or many more modulo 2^24.
@@ -359,6 +374,7 @@ impl UetSender {
             self.arrive_by_bitmap(ack, params);
             self.take_signal(now, ack, acked, params);
         }
+        self.infer_losses(now, params);
         self.ask_if_closed(params);
     }
 
@@ -417,6 +433,10 @@ impl UetSender {
             self.in_flight += i64::from(packet.payload + params.counted_header());
         }
         packet.state = PacketState::Arrived;
+        // Of what was sent again, the former packet may have arrived.
+        if packet.repeats == 0 {
+            self.inference.note_arrival(packet.order);
+        }
     }
 
     fn arrive_by_bitmap(&mut self, ack: &AckHeader, params: &UetParams) {

@@ -8,13 +8,13 @@ use crate::uet::header::{AckHeader, answer};
 use crate::uet::{params::Delivery, params::UetParams};
 
 impl SentPacket {
-    /// When the timer takes it for lost.
+    /// Time at which the timer takes it for lost.
     fn due(&self, params: &UetParams) -> Time {
         let doublings = u32::from(self.timeouts).min(params.timeout_doublings_max);
         self.sent + params.retransmission_timeout * (1 << doublings)
     }
 
-    /// What it counts for windows [B].
+    /// Its size, as windows count it [B].
     fn counted(&self, params: &UetParams) -> u64 {
         u64::from(self.payload + params.counted_header())
     }
@@ -65,7 +65,7 @@ impl UetSender {
     }
 
     /// Takes from the window what was lost without a report of a switch.
-    fn heed_loss(&mut self, now: Time, place: usize, params: &UetParams) {
+    pub(super) fn heed_loss(&mut self, now: Time, place: usize, params: &UetParams) {
         let packet = self.packets[place];
         if let Some(window) = &mut self.congestion {
             window.lost(packet.counted(params));
@@ -123,7 +123,7 @@ impl UetSender {
         }
     }
 
-    fn lose(&mut self, place: usize, params: &UetParams) {
+    pub(super) fn lose(&mut self, place: usize, params: &UetParams) {
         let packet = &mut self.packets[place];
         packet.state = PacketState::Lost;
         self.in_flight -= packet.counted(params) as i64;
