@@ -1,6 +1,5 @@
 """The Dynamic MAC Protocol over real interfaces: a veth pair between two network namespaces."""
 
-import ctypes
 import errno
 import fcntl
 import json
@@ -28,6 +27,7 @@ from etherweave.control.dmp.request import (
     FailureReason,
     RequestTiming,
 )
+from etherweave.linux import namespaces
 from support import command_line
 
 pytestmark = pytest.mark.needs("namespaces")
@@ -46,16 +46,9 @@ def ip(*words: str) -> None:
 
 
 def inside(namespace: str, act: Callable[[], T]) -> T:
-    """Do something in a namespace: a thread of its own enters it; its sockets stay there."""
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def enter() -> T:
-        with Path(f"/run/netns/{namespace}").open() as handle:
-            assert libc.setns(handle.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+    """Do something in a namespace; its sockets stay there."""
+    with namespaces.inside(namespace):
         return act()
-
-    with ThreadPoolExecutor(1) as threads:
-        return threads.submit(enter).result()
 
 
 class Cable:

@@ -1,12 +1,11 @@
 """Namespaces with cables of two interfaces, and sockets at their ends."""
 
 import contextlib
-import ctypes
 import socket
 import subprocess
-import threading
 from collections.abc import Iterator
-from pathlib import Path
+
+from etherweave.linux import namespaces
 
 
 @contextlib.contextmanager
@@ -30,23 +29,14 @@ def pair(namespace: str, *ends: str) -> None:
 
 
 def inside(namespace: str, interface: str) -> socket.socket:
-    """Open a socket at an interface of another namespace, by a thread that moves there."""
-    opened: list[socket.socket] = []
-
-    def move() -> None:
-        with Path(f"/run/netns/{namespace}").open() as there:
-            assert ctypes.CDLL(None).setns(there.fileno(), 0) == 0
-        packets, auxiliary, ignore_outgoing = 263, 8, 23
+    """Open a socket at an interface of another namespace."""
+    packets, auxiliary, ignore_outgoing = 263, 8, 23
+    with namespaces.inside(namespace):
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         sock.setsockopt(packets, auxiliary, 1)
         sock.setsockopt(packets, ignore_outgoing, 1)
         sock.bind((interface, 3))
-        opened.append(sock)
-
-    thread = threading.Thread(target=move)
-    thread.start()
-    thread.join()
-    return opened[0]
+    return sock
 
 
 def output(*command: str, text: str | None = None) -> str:
