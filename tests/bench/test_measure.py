@@ -25,6 +25,7 @@ from etherweave.bench.measure import (
     measure,
 )
 from support import command_line
+from support.waiting import until
 
 pytestmark = pytest.mark.needs("mpicc", "mpirun")
 HALO = {
@@ -306,15 +307,9 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     cache = os.environ["XDG_CACHE_HOME"]
     words = [*command_line.COMMAND, "measure", str(file)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
-        while len(executors(cache)) < 4 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert len(executors(cache)) == 4
+        until(lambda: len(executors(cache)) == 4, limit_s=60)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert b"Interrupted" in said
-    deadline = time.monotonic() + 10
-    while executors(cache) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not executors(cache)
+    until(lambda: not executors(cache))

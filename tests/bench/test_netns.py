@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.plans import BenchmarkCommand, BenchmarkRequest, FabricEstimate, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteHost
 from etherweave.measurements.benchmark_report import BenchmarkReport
+from support.waiting import until
 
 pytestmark = pytest.mark.needs("namespaces")
 
@@ -140,10 +140,7 @@ launcher(site).launch(LaunchJob(command, ("n1",), 1, Path(sys.argv[1]), 60.0))
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_of_an_interrupted_launch(tmp_path: Path, number: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", LAUNCHING, str(tmp_path)]) as process:
-        end = time.monotonic() + 20
-        while not (tmp_path / "started").exists():
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until((tmp_path / "started").exists)
         prefix = f"ew-bench.{process.pid}."
         assert any(path.name.startswith(prefix) for path in Path("/run/netns").iterdir())
         process.send_signal(number)

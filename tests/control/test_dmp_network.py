@@ -29,6 +29,7 @@ from etherweave.control.dmp.request import (
 )
 from etherweave.linux import namespaces
 from support import command_line
+from support.waiting import until
 
 pytestmark = pytest.mark.needs("namespaces")
 
@@ -319,15 +320,6 @@ def systemd_message(listener: socket.socket) -> str:
     return listener.recv(1000).decode()
 
 
-def eventually(is_so: Callable[[], bool], limit_s: float = 20) -> bool:
-    until_s = time.monotonic() + limit_s
-    while not is_so():
-        if time.monotonic() > until_s:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 @contextmanager
 def daemon(cable: Cable, patience: RequestTiming, rhythm: MonitorTiming) -> Iterator[list[str]]:
     """The daemon on the host; yields its log."""
@@ -347,11 +339,11 @@ def daemon(cable: Cable, patience: RequestTiming, rhythm: MonitorTiming) -> Iter
 def test_the_daemon_asks_again_when_the_link_comes_back_at_another_port(cable: Cable) -> None:
     with daemon(cable, PATIENCE, MonitorTiming()) as log:
         with reflector(cable, rule(HIERARCHICAL)):
-            assert eventually(lambda: cable.address == HIERARCHICAL), log
+            until(lambda: cable.address == HIERARCHICAL, log)
         cable.down()
         with reflector(cable, rule(OTHER)):
             cable.up()
-            assert eventually(lambda: cable.address == OTHER), log
+            until(lambda: cable.address == OTHER, log)
     assert log == [
         "eth0: address 02:01:00:00:00:07 (was 00:16:3e:00:00:01)",
         "eth0: address 02:02:00:00:00:03 (was 02:01:00:00:00:07)",
@@ -366,23 +358,23 @@ def test_the_daemon_checks_now_and_then_and_keeps_the_address_unanswered(cable: 
 
     with daemon(cable, BRIEF, MonitorTiming(check_s=0.2, retry_s=0.1)) as log:
         with reflector(cable, rule(HIERARCHICAL)) as received:
-            assert eventually(lambda: cable.address == HIERARCHICAL and len(received) > 5), log
-        assert eventually(lambda: has_failed(log)), log
+            until(lambda: cable.address == HIERARCHICAL and len(received) > 5, log)
+        until(lambda: has_failed(log), log)
         assert cable.address == HIERARCHICAL
         with reflector(cable, rule(OTHER)):
-            assert eventually(lambda: cable.address == OTHER), log
+            until(lambda: cable.address == OTHER, log)
 
 
 def test_the_daemon_waits_for_an_interface_that_is_not_there(cable: Cable) -> None:
     ip("-n", cable.host, "link", "set", "eth0", "down")
     ip("-n", cable.host, "link", "set", "eth0", "name", "later")
     with daemon(cable, PATIENCE, MonitorTiming()) as log, reflector(cable, rule(HIERARCHICAL)):
-        assert eventually(lambda: log == ["eth0: no such interface; waiting for it"])
+        until(lambda: log == ["eth0: no such interface; waiting for it"], log)
         ip("-n", cable.host, "link", "set", "later", "name", "eth0")
-        assert eventually(lambda: len(log) == 2), log
+        until(lambda: len(log) == 2, log)
         assert cable.address == HIERARCHICAL
         ip("-n", cable.host, "link", "del", "eth0")
-        assert eventually(lambda: log[-1] == "eth0: disappeared; waiting for it"), log
+        until(lambda: log[-1] == "eth0: disappeared; waiting for it", log)
 
 
 def test_the_service_is_ready_by_its_address_and_ends_cleanly(cable: Cable, tmp_path: Path) -> None:

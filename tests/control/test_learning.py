@@ -24,8 +24,9 @@ from etherweave.control.ovs.daemons import Datapath
 from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import FabricPlan, Output, SwitchPlan
 from support import command_line
-from support.controlled import PATIENCE_S, QUICK, RecordedLog, controlled, eventually
+from support.controlled import PATIENCE_S, QUICK, RecordedLog, controlled
 from support.fake_switch import FakeSwitch
+from support.waiting import until
 
 A, B, C = "switch0", "switch1", "switch2"
 DATAPATHS = {A: 0xA1, B: 0xB2, C: 0xC3}
@@ -177,12 +178,12 @@ def test_an_unknown_fabric_is_learned_planned_and_installed(tmp_path: Path) -> N
         installed = plan(written(tmp_path, fabric.scenario("fabric"))).installed
         with controlled(installed) as running:
             connect(running.controller.port)
-            eventually(lambda: running.has_installed(list(fabric.datapaths)), running.log)
+            until(lambda: running.has_installed(list(fabric.datapaths)), running.log)
             watch = running.controller.discovery
-            eventually(lambda: len(watch.settled) == 6, "settled")
+            until(lambda: len(watch.settled) == 6, "settled")
             # On a busy machine a probe may come late: what was missing then is seen later.
             come, gone = (partial(running.log.events, name) for name in ("wiring", "wiring_mended"))
-            eventually(lambda: len(come()) == len(gone()), running.log)
+            until(lambda: len(come()) == len(gone()), running.log)
             assert {event["fault"] for event in come()} <= {"missing"}
             own = {switch.datapath_id: wiring.bridges[switch.name] for switch in there.switches}
             for switch in installed.switches:

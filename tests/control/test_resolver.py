@@ -15,7 +15,8 @@ from etherweave.control.ovs.oracle import ControlSocket
 from etherweave.control.ovs.verify import VerifyOptions, verify
 from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.control.rules import CONTROLLER, Output, Purpose
-from support.controlled import controlled, eventually
+from support.controlled import controlled
+from support.waiting import until
 
 SQUARE: dict[str, object] = {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}}
 FACTORY = {f"host{number}": 0x00163E000000 + number for number in range(8)}
@@ -112,10 +113,10 @@ def test_the_controller_answers_by_the_port_of_the_request(tmp_path: Path, addre
         for bridge in wiring.bridges.values():
             ovs.configure("set-controller", bridge, f"tcp:127.0.0.1:{controller.controller.port}")
         names = [switch.name for switch in made.switches]
-        eventually(lambda: controller.has_installed(names), controller.log)
+        until(lambda: controller.has_installed(names), controller.log)
         with ControlSocket(ovs.control) as ask:
             ask.ask("netdev-dummy/receive", wiring.port(asking.switch, 1), request.hex())
-        eventually(lambda: answer in arps(captures["host0"]), "the reply")
+        until(lambda: answer in arps(captures["host0"]), "the reply")
         assert controller.controller.facts["arp_replies_total"] == 1
         assert not any(arps(capture) for name, capture in captures.items() if name != "host0")
 

@@ -13,7 +13,8 @@ from etherweave.control.ovs.bridges import BridgeNames
 from etherweave.control.ovs.daemons import Daemons, Datapath
 from etherweave.control.plan import plan
 from etherweave.control.rules import FabricPlan, Purpose
-from support.controlled import Running, controlled, eventually
+from support.controlled import Running, controlled
+from support.waiting import until
 
 pytestmark = pytest.mark.needs("ovs")
 
@@ -75,7 +76,7 @@ def target(running: Running) -> str:
 def result(running: Running, lab: Lab) -> None:
     """Wait until all switches are programmed."""
     names = [switch.name for switch in lab.plan.switches]
-    eventually(lambda: running.has_installed(names), running.log)
+    until(lambda: running.has_installed(names), running.log)
 
 
 def test_all_switches_get_exactly_their_rules_groups_and_meters(lab: Lab) -> None:
@@ -113,9 +114,9 @@ def test_an_audit_mends_what_is_missing_changed_and_foreign(lab: Lab) -> None:
         lab.ofctl("del-flows", name, "--strict", "table=0,priority=400,dl_type=0x88cc")
         lab.ofctl("mod-flows", name, "--strict", "table=0,priority=390,dl_type=0x8808,actions=1")
         lab.ofctl("add-flow", name, "table=7,priority=9,tcp,tp_dst=80,nw_ttl=9,actions=drop")
-        drifts = eventually(lambda: running.log.events("drift"), "drift")
+        drifts = until(lambda: running.log.events("drift"), "drift")
         # The audit may come between two of the three commands.
-        eventually(lambda: lab.differences(lab.plan) == [], running.log)
+        until(lambda: lab.differences(lab.plan) == [], running.log)
         drifts = running.log.events("drift")
         assert {drift["switch"] for drift in drifts} == {name}
         assert sum(drift["missing"] for drift in drifts) == 1
@@ -129,7 +130,7 @@ def test_foreign_entries_stay_if_they_are_to_stay(lab: Lab) -> None:
         lab.connect(target(running))
         result(running, lab)
         lab.ofctl("add-flow", name, "table=7,priority=9,cookie=5,actions=drop")
-        eventually(lambda: running.count("audits") > 2 * len(lab.plan.switches), "audits")
+        until(lambda: running.count("audits") > 2 * len(lab.plan.switches), "audits")
         assert lab.differences(lab.plan) == [f"{name}: table=7 priority=9 actions=drop"]
 
 
@@ -145,7 +146,7 @@ def test_an_audit_leaves_the_pause_vector_alone(lab: Lab) -> None:
         assert paused != text.flow(vector)
         lab.ofctl("mod-flows", "group0.switch0", "--strict", paused)
         done = running.count("audits")
-        eventually(lambda: running.count("audits") > done + 2 * len(lab.plan.switches), "audits")
+        until(lambda: running.count("audits") > done + 2 * len(lab.plan.switches), "audits")
         assert running.log.events("drift") == []
         assert "write_metadata:0x1/" in lab.ofctl("dump-flows", "group0.switch0")
 
@@ -156,13 +157,13 @@ def test_a_full_table_rolls_back_and_names_rule_and_switch(lab: Lab) -> None:
     lab.ovs.configure(*limit, "--", "set", "bridge", lab.bridge(name), "flow_tables:0=@full")
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
-        refusal, *_ = eventually(lambda: running.log.events("rejected_by_switch"), "refusal")
+        refusal, *_ = until(lambda: running.log.events("rejected_by_switch"), "refusal")
         assert refusal["switch"] == name
         assert re.match(
             r"rule table=0,priority=.*: table full \(type 5, code 1\)", refusal["reason"]
         )
         others = [switch.name for switch in lab.plan.switches if switch.name != name]
-        eventually(lambda: running.has_installed(others), "others")
+        until(lambda: running.has_installed(others), "others")
         # Nothing is half installed: no rule, no group, no meter.
         assert "actions" not in lab.ofctl("dump-flows", name)
         assert "meter=" not in lab.ofctl("dump-meters", name)
@@ -177,7 +178,7 @@ def test_a_fabric_wired_as_planned_has_no_findings(lab: Lab) -> None:
         lab.connect(target(running))
         result(running, lab)
         watch = running.controller.discovery
-        eventually(lambda: len(watch.settled) == len(lab.plan.switches), "settled")
+        until(lambda: len(watch.settled) == len(lab.plan.switches), "settled")
         assert running.log.events("wiring") == []
         assert running.log.events("replanned") == []
 
@@ -192,10 +193,10 @@ def test_a_cable_without_link_is_planned_round_and_back(lab: Lab) -> None:
         (port,) = (port for port in lab.plan.switches[0].ports if port.node == "group0.switch1")
         name = lab.wiring.port("group0.switch0", port.number)
         lab.ovs.configure("del-port", name)
-        eventually(lambda: running.log.events("replanned"), running.log)
+        until(lambda: running.log.events("replanned"), running.log)
         replanned = planner([cable])
         result(running, lab)
-        eventually(lambda: lab.differences(replanned) == [], running.log)
+        until(lambda: lab.differences(replanned) == [], running.log)
         changed = running.count("rules_installed") - sent
         old = {(switch.name, rule) for switch in lab.plan.switches for rule in switch.rules}
         new = {(switch.name, rule) for switch in replanned.switches for rule in switch.rules}
@@ -204,9 +205,9 @@ def test_a_cable_without_link_is_planned_round_and_back(lab: Lab) -> None:
         words = ["--", "set", "interface", name, "type=patch", peer]
         bridge = lab.bridge("group0.switch0")
         lab.ovs.configure("add-port", bridge, name, *words, f"ofport_request={port.number}")
-        eventually(lambda: len(running.log.events("replanned")) == 2, "planned back")
+        until(lambda: len(running.log.events("replanned")) == 2, "planned back")
         result(running, lab)
-        eventually(lambda: lab.differences(lab.plan) == [], running.log)
+        until(lambda: lab.differences(lab.plan) == [], running.log)
 
 
 def test_a_cable_that_carries_nothing_is_planned_round(lab: Lab) -> None:
@@ -219,7 +220,7 @@ def test_a_cable_that_carries_nothing_is_planned_round(lab: Lab) -> None:
             name = lab.wiring.port(switch.name, port.number)
             lab.ovs.configure("set", "interface", name, "options:peer=nowhere")
         replanned = planner(["group0.switch0 - group0.switch1"])
-        eventually(lambda: lab.differences(replanned) == [], running.log)
+        until(lambda: lab.differences(replanned) == [], running.log)
         said = {wrong["finding"] for wrong in running.log.events("wiring")}
         assert "group0.switch0 port 2 leads to nothing seen; expected group0.switch1 port 2" in said
 
@@ -240,7 +241,7 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
         for left, right in ((a, d), (d, a), (c, b), (b, c)):
             peer = f"options:peer={lab.wiring.port(*right)}"
             lab.ovs.configure("set", "interface", lab.wiring.port(*left), peer)
-        findings = eventually(
+        findings = until(
             lambda: (
                 [f for f in running.log.events("wiring") if f["fault"] == "miswired"][3:]
                 and running.log.events("wiring")
@@ -254,7 +255,7 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
             for left, outcome, expected in ((a, d, b), (b, c, a), (c, b, d), (d, a, c))
         }
         replanned = planner(["group0.switch0 - group0.switch1", "group1.switch0 - group1.switch1"])
-        eventually(lambda: lab.differences(replanned) == [], running.log)
+        until(lambda: lab.differences(replanned) == [], running.log)
 
 
 def test_the_second_controller_stands_by_and_takes_over_without_touching_rules(lab: Lab) -> None:
@@ -263,12 +264,12 @@ def test_the_second_controller_stands_by_and_takes_over_without_touching_rules(l
         result(first, lab)
         with controlled(lab.plan, planner) as second:
             lab.connect(target(first), target(second))
-            eventually(lambda: second.log.events("standby"), "standing by")
+            until(lambda: second.log.events("standby"), "standing by")
             before = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
             assert second.count("audits") == 0
             assert first.controller.role.state.name == "MASTER"
             first.stop.set()
-            eventually(lambda: second.log.events("master"), second.log)
+            until(lambda: second.log.events("master"), second.log)
             result(second, lab)
             assert second.log.events("installed") == []
             generations = [run.controller.role.generation for run in (first, second)]

@@ -15,8 +15,9 @@ import pytest
 from etherweave.control.messages import MessageType
 from etherweave.control.plan import plan
 from support import command_line, needs
-from support.controlled import PATIENCE_S, eventually
+from support.controlled import PATIENCE_S
 from support.fake_switch import FakeSwitch
+from support.waiting import until
 
 SCENARIO = "[topology.single_switch]\nhosts = 2\n"
 
@@ -83,7 +84,7 @@ def test_a_signal_ends_controllers_cleanly(file: Path, start: Any, number: signa
         server.event("installed")
         server.process.send_signal(number)
         assert server.process.wait(PATIENCE_S) == 0
-        eventually(lambda: switch.is_over, "the switch has noticed")
+        until(lambda: switch.is_over, "the switch has noticed")
         # Rules stay: nothing was deleted.
         assert switch.committed == 1
 
@@ -233,4 +234,4 @@ def test_plain_tcp_is_refused_where_tls_is_wanted(file: Path, start: Any, identi
     server = start(str(file), *tls(identities))
     with FakeSwitch(server.port, 1) as switch:
         assert server.event("rejected")
-        eventually(lambda: switch.is_over, "the switch is refused")
+        until(lambda: switch.is_over, "the switch is refused")

@@ -16,8 +16,9 @@ from etherweave.control.controller.server import UNKNOWN_PEERS_MAX
 from etherweave.control.messages import MessageType
 from etherweave.control.rules import CONTROLLER, FabricPlan, FlowRule, Output, PortPlan, SwitchPlan
 from etherweave.control.rules import MatchField as Is
-from support.controlled import Running, controlled, eventually
+from support.controlled import Running, controlled
 from support.fake_switch import FakeSwitch
+from support.waiting import until
 
 RULES = 300
 HASTY = PeerLimits(handshake_s=0.5, message_s=0.5)  # Time limits that a test can wait for.
@@ -42,7 +43,7 @@ def running() -> Iterator[Running]:
 def serves_the_others(running: Running) -> None:
     """Let a good switch come, and check that it is programmed."""
     with FakeSwitch(running.controller.port, 1) as good:
-        eventually(lambda: running.has_installed(["s1"]), running.log)
+        until(lambda: running.has_installed(["s1"]), running.log)
         assert (good.added, good.committed) == (RULES, 1)
 
 
@@ -81,7 +82,7 @@ TOO_BAD = {
 @pytest.mark.parametrize("octets", TOO_BAD.values(), ids=TOO_BAD)
 def test_whoever_speaks_something_else_is_refused_at_once(running: Running, octets: bytes) -> None:
     speak(running, octets)
-    (refusal,) = eventually(lambda: running.log.events("rejected"), running.log)
+    (refusal,) = until(lambda: running.log.events("rejected"), running.log)
     assert refusal["address"].startswith("127.0.0.1:")
     serves_the_others(running)
 
@@ -130,7 +131,7 @@ def test_the_log_stays_short_whatever_peers_do(running: Running) -> None:
 
 def test_an_identity_that_is_not_planned_is_refused(running: Running) -> None:
     with FakeSwitch(running.controller.port, 77) as stranger:
-        eventually(lambda: stranger.is_over, running.log)
+        until(lambda: stranger.is_over, running.log)
         serves_the_others(running)
     (refusal,) = running.log.events("rejected")
     assert refusal["reason"] == "datapath id 0x4d is not in the plan; expected one of 1 to 2"
@@ -138,9 +139,9 @@ def test_an_identity_that_is_not_planned_is_refused(running: Running) -> None:
 
 def test_a_second_switch_of_one_identity_is_refused_while_the_first_lives(running: Running) -> None:
     with FakeSwitch(running.controller.port, 1) as first:
-        eventually(lambda: running.has_installed(["s1"]), running.log)
+        until(lambda: running.has_installed(["s1"]), running.log)
         with FakeSwitch(running.controller.port, 1) as second:
-            eventually(lambda: second.is_over, running.log)
+            until(lambda: second.is_over, running.log)
         assert not first.is_over
     (refusal,) = running.log.events("rejected")
     assert refusal["reason"].startswith("s1 is connected already, from 127.0.0.1:")
@@ -154,11 +155,11 @@ def test_a_switch_that_dies_while_it_is_programmed_is_programmed_later(running: 
         return is_dead
 
     with FakeSwitch(running.controller.port, 2, die) as dying:
-        eventually(lambda: dying.is_over, running.log)
+        until(lambda: dying.is_over, running.log)
         assert dying.committed == 0
     serves_the_others(running)
     with FakeSwitch(running.controller.port, 2) as reborn:
-        eventually(lambda: running.has_installed(["s2"]), running.log)
+        until(lambda: running.has_installed(["s2"]), running.log)
         assert (reborn.added, reborn.committed) == (RULES, 1)
 
 
@@ -172,7 +173,7 @@ def test_a_silent_switch_holds_up_nobody_else(running: Running, silent_about: Me
         return kind is silent_about and not is_ports
 
     with FakeSwitch(running.controller.port, 2, ignore) as silent:
-        eventually(lambda: silent.seen[silent_about], running.log)
+        until(lambda: silent.seen[silent_about], running.log)
         serves_the_others(running)
 
 
@@ -198,7 +199,7 @@ def test_answers_cut_short_are_no_answers(running: Running, kind: MessageType) -
         return is_late and not is_ports
 
     with FakeSwitch(running.controller.port, 2, cut) as bad:
-        eventually(lambda: bad.seen[MessageType.ROLE_REQUEST], running.log)
+        until(lambda: bad.seen[MessageType.ROLE_REQUEST], running.log)
         serves_the_others(running)
         assert bad.committed == 0
         assert running.log.events("failed") == []
@@ -212,7 +213,7 @@ def test_a_switch_that_reports_nonsense_is_not_programmed_anything(running: Runn
         return True
 
     with FakeSwitch(running.controller.port, 2, nonsense) as bad:
-        (result, *_) = eventually(lambda: running.log.events("not_programmed"), running.log)
+        (result, *_) = until(lambda: running.log.events("not_programmed"), running.log)
         assert result["switch"] == "s2"
         assert result["reason"] == "a flow entry of 9 octets; expected 56 to 102"
         assert bad.committed == 0
@@ -232,7 +233,7 @@ def test_an_endless_report_is_given_up(running: Running, monkeypatch: pytest.Mon
         return True
 
     with FakeSwitch(running.controller.port, 2, endless):
-        (result, *_) = eventually(lambda: running.log.events("not_programmed"), running.log)
+        (result, *_) = until(lambda: running.log.events("not_programmed"), running.log)
         assert result["reason"] == "more than 1048576 octets of flows"
         serves_the_others(running)
 
@@ -255,7 +256,7 @@ def test_a_flood_of_frames_holds_up_nobody_else(running: Running) -> None:
         return False
 
     with FakeSwitch(running.controller.port, 2, flood) as flooding:
-        eventually(lambda: flooding.seen[MessageType.ROLE_REQUEST], running.log)
+        until(lambda: flooding.seen[MessageType.ROLE_REQUEST], running.log)
         serves_the_others(running)
         assert running.log.events("failed") == []
 
@@ -272,7 +273,7 @@ def test_a_switch_that_reads_nothing_is_given_up() -> None:
 
     with controlled(big, limits=HASTY) as running:
         with FakeSwitch(running.controller.port, 2, deaf):
-            eventually(lambda: running.log.events("not_programmed"), running.log)
+            until(lambda: running.log.events("not_programmed"), running.log)
             stop.set()
         serves_the_others(running)
 
@@ -284,7 +285,7 @@ def test_nothing_is_left_when_the_controller_stops() -> None:
         FakeSwitch(running.controller.port, 1),
         FakeSwitch(running.controller.port, 2),
     ):
-        eventually(lambda: running.has_installed(["s1", "s2"]), running.log)
+        until(lambda: running.has_installed(["s1", "s2"]), running.log)
         running.stop.set()
-        eventually(lambda: running.log.events("stopped"), running.log)
+        until(lambda: running.log.events("stopped"), running.log)
     assert set(threading.enumerate()) <= before

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from etherweave.control.ovs.verify import FrameTally, VerifyOptions, VerifyRepor
 from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.control.rules import FlowRule, Output, Purpose, SwitchPlan
 from support import command_line
+from support.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -437,11 +437,8 @@ def test_interruptions_remove_daemons_and_directory(scenario: Path, sign: signal
 
 def running_in(directory: Path) -> list[str]:
     """Wait until both daemons run."""
-    end_s = time.monotonic() + 20
-    while len(files := list(directory.glob("*/run/*.pid"))) < 2 and time.monotonic() < end_s:
-        time.sleep(0.01)
-    assert len(files) == 2
-    return [file.read_text().strip() for file in files]
+    until(lambda: len(list(directory.glob("*/run/*.pid"))) == 2)
+    return [file.read_text().strip() for file in directory.glob("*/run/*.pid")]
 
 
 PORTS: dict[str, dict[str, object]] = {

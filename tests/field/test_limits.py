@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from importlib.resources import files
 from pathlib import Path
@@ -22,6 +21,7 @@ from etherweave.api.results import Result
 from etherweave.bench.document import LINES_MAX, UnrecognisedError, parse
 from etherweave.linux.processes import MARK, marked
 from support.command_line import invoke
+from support.waiting import until
 
 CASES = Path(__file__).parent / "cases"
 PACKAGE = Path(str(files("etherweave")))
@@ -287,14 +287,9 @@ with ended_with() as mark:
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as owner:
         assert owner.stdout
         mark = owner.stdout.readline().decode().strip()
-        end_s = time.monotonic() + WAIT_S
-        while not marked(MARK, mark) and time.monotonic() < end_s:
-            time.sleep(0.01)
-        assert marked(MARK, mark)
+        until(lambda: marked(MARK, mark))
         owner.kill()
-    while marked(MARK, mark) and time.monotonic() < end_s:
-        time.sleep(0.01)
-    assert not marked(MARK, mark)
+    until(lambda: not marked(MARK, mark))
 
 
 RECORD = """
@@ -316,15 +311,11 @@ def test_what_is_recorded_ends_with_record(number: signal.Signals, tmp_path: Pat
     words = [sys.executable, "-c", RECORD, "record", "-o", str(tmp_path / "rec"), "--", *command]
     environment = os.environ | {"ETHERWEAVE_FIELD_TEST": token}
     with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as done:
-        end_s = time.monotonic() + WAIT_S
-        while not started.exists() and time.monotonic() < end_s:
-            time.sleep(0.01)
+        until(started.exists)
         done.send_signal(number)
         assert done.stderr
         printed = done.stderr.read()
-    while marked("ETHERWEAVE_FIELD_TEST", token) and time.monotonic() < end_s:
-        time.sleep(0.01)
-    assert not marked("ETHERWEAVE_FIELD_TEST", token)
+    until(lambda: not marked("ETHERWEAVE_FIELD_TEST", token))
     if number is signal.SIGKILL:
         return
     assert done.returncode == 130, printed

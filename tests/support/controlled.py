@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -68,12 +67,3 @@ def controlled(
     finally:
         running.stop.set()
         thread.join()
-
-
-def eventually(condition: Callable[[], Any], what: object, patience_s: float = PATIENCE_S) -> Any:
-    """Wait until something is so; otherwise print what helps to see why."""
-    end_s = time.monotonic() + patience_s
-    while not (seen := condition()):
-        assert time.monotonic() < end_s, f"not within {patience_s} s: {what}"
-        time.sleep(0.02)
-    return seen

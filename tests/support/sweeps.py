@@ -3,12 +3,12 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from support.command_line import COMMAND
+from support.waiting import until
 
 FILE = "incast.toml"
 _TEXT = """\
@@ -60,10 +60,11 @@ def start(*words: object) -> Iterator[subprocess.Popen[bytes]]:
 
 def wait_for(home: Path, lines: int) -> None:
     """Wait until a journal has so many lines."""
-    end = time.monotonic() + PATIENCE_S
-    while sum(file.read_bytes().count(b"\n") for file in home.glob("journal/*")) < lines:
-        assert time.monotonic() < end, f"no {lines} lines in {home}"
-        time.sleep(0.002)
+
+    def written() -> int:
+        return sum(file.read_bytes().count(b"\n") for file in home.glob("journal/*"))
+
+    until(lambda: written() >= lines, f"{lines} lines in {home}", PATIENCE_S)
 
 
 def end_by(number: int) -> int:
