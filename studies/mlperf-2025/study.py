@@ -50,18 +50,21 @@ class System(NamedTuple):
     memory_gbps: int  # Rate of the memory [Gb/s].
     node_gbps: int  # Bus bandwidth of a node [Gb/s].
     memory_gb: int  # Size of the memory [GB].
+    channel_gbps: int = 0  # Rate of a channel of NCCL [Gb/s].
     is_mesh: bool = False
 
 
 HOPPER_NODE_GBPS = 3_680
 """Expectation of a provider's health check of eight H100, as in docs/models/training.md."""
+HOPPER_CHANNEL_GBPS = 294  # 36.7 GB/s of a ring with LL128: src/graph/tuning.cc of NCCL.
+BLACKWELL_CHANNEL_GBPS = 320  # 40 GB/s, there.
 BLACKWELL_NODE_GBPS = 2 * HOPPER_NODE_GBPS  # NVLink 5 has twice the rate of NVLink 4.
 SYSTEMS = {
-    "h100": System(132, 26_800, HOPPER_NODE_GBPS, 80),
-    "h200": System(132, 38_400, HOPPER_NODE_GBPS, 141),
-    "b200": System(148, 64_000, BLACKWELL_NODE_GBPS, 180),
-    "gb200": System(152, 64_000, BLACKWELL_NODE_GBPS, 186),
-    "gb300": System(160, 64_000, BLACKWELL_NODE_GBPS, 288),
+    "h100": System(132, 26_800, HOPPER_NODE_GBPS, 80, HOPPER_CHANNEL_GBPS),
+    "h200": System(132, 38_400, HOPPER_NODE_GBPS, 141, HOPPER_CHANNEL_GBPS),
+    "b200": System(148, 64_000, BLACKWELL_NODE_GBPS, 180, BLACKWELL_CHANNEL_GBPS),
+    "gb200": System(152, 64_000, BLACKWELL_NODE_GBPS, 186, BLACKWELL_CHANNEL_GBPS),
+    "gb300": System(160, 64_000, BLACKWELL_NODE_GBPS, 288, BLACKWELL_CHANNEL_GBPS),
     "mi325x": System(304, 48_000, 2_432, 256, is_mesh=True),
 }
 LAUNCH = "500ns"  # Time of a kernel of a CUDA graph beyond its own.
@@ -83,6 +86,7 @@ class Row(NamedTuple):
     context: int = 1
     micro_batch: int = 1
     node: int = 8
+    bucket_mb: int = 0  # Gradients that leave together [MB]; 0 those of a layer.
 
     @property
     def step_s(self) -> float:
@@ -92,13 +96,17 @@ class Row(NamedTuple):
     def training(self, per_teraflop_ps: float) -> dict[str, object]:
         """Describe the step as a workload."""
         system = SYSTEMS[self.system]
-        parallel = {
+        parallel: dict[str, object] = {
             "tensor": self.tensor,
             "pipeline": self.pipeline,
             "context": self.context,
             "zero": 1,
             "prefetch": True,
         }
+        if system.channel_gbps and self.model != "lora":
+            parallel["context_rate"] = f"{system.channel_gbps}Gb/s"
+        if self.bucket_mb:
+            parallel["bucket"] = f"{self.bucket_mb}MB"
         node = {
             "accelerators": self.node,
             "rate": f"{system.node_gbps}Gb/s",
@@ -134,6 +142,8 @@ class Row(NamedTuple):
 H100 = partial(Row, "h100.405b", "h100", "405b", tensor=8, pipeline=8, context=2)
 GB200 = partial(Row, "gb200.405b", "gb200", "405b", tensor=4, pipeline=8, context=2, node=64)
 H200 = partial(Row, "h200.405b", "h200", "405b", tensor=4, pipeline=8, context=2)
+NEMO = partial(Row, model="8b", bucket_mb=1_536)  # 768 M elements of 2 B: config_common_8b.sh.
+FLORIDA = partial(Row, "florida.8b", "b200", "8b", bucket_mb=268)  # conf/custom.yaml.
 ROWS = {
     "h100.405b.512": H100(512, 1_152, 55.1017),
     "h100.405b.2048": H100(2_048, 1_152, 14.2068),
@@ -143,15 +153,17 @@ ROWS = {
     "gb200.405b.2048": GB200(2_048, 1_280, 7.1523),
     "h200.405b.512": H200(512, 1_152, 50.0153),
     "h200.405b.1024": H200(1_024, 1_152, 25.3549),
-    "oracle.8b.8": Row("oracle.8b", "b200", "8b", 8, 16, 0.4540, micro_batch=2),
-    "oracle.8b.64": Row("oracle.8b", "b200", "8b", 64, 32, 0.1912, context=2),
-    "nebius.8b.8": Row("nebius.8b", "b200", "8b", 8, 16, 0.4558, micro_batch=2),
-    "nebius.8b.16": Row("nebius.8b", "b200", "8b", 16, 32, 0.4950),
-    "florida.8b.8": Row("florida.8b", "b200", "8b", 8, 16, 0.5436, micro_batch=2),
-    "florida.8b.16": Row("florida.8b", "b200", "8b", 16, 32, 0.5712, micro_batch=2),
-    "florida.8b.64": Row("florida.8b", "b200", "8b", 64, 32, 0.1894, context=2),
-    "gb300.8b.8": Row("gb300.8b", "gb300", "8b", 8, 16, 0.3456, micro_batch=2),
-    "gb300.8b.72": Row("gb300.8b", "gb300", "8b", 72, 36, 0.1472, context=2, node=72),
+    "oracle.8b.8": NEMO("oracle.8b", "b200", ranks=8, batch=16, published=0.4540, micro_batch=2),
+    "oracle.8b.64": NEMO("oracle.8b", "b200", ranks=64, batch=32, published=0.1912, context=2),
+    "nebius.8b.8": NEMO("nebius.8b", "b200", ranks=8, batch=16, published=0.4558, micro_batch=2),
+    "nebius.8b.16": NEMO("nebius.8b", "b200", ranks=16, batch=32, published=0.4950),
+    "florida.8b.8": FLORIDA(8, 16, 0.5436, micro_batch=2),
+    "florida.8b.16": FLORIDA(16, 32, 0.5712, micro_batch=2),
+    "florida.8b.64": FLORIDA(64, 32, 0.1894, context=2),
+    "gb300.8b.8": NEMO("gb300.8b", "gb300", ranks=8, batch=16, published=0.3456, micro_batch=2),
+    "gb300.8b.72": NEMO(
+        "gb300.8b", "gb300", ranks=72, batch=36, published=0.1472, context=2, node=72
+    ),
     "cisco.8b.64": Row("cisco", "h100", "8b", 64, 64, 0.7198),
     "cisco.lora.64": Row("cisco", "h100", "lora", 64, 8, 14.737, tensor=4, context=2),
     "krai.lora.16": Row("krai.lora", "h200", "lora", 16, 8, 4.793, tensor=2),

@@ -83,6 +83,8 @@ pub(crate) struct Group {
     in_node: u32,
     /// Its place among those of its node.
     place: u32,
+    /// Bus bandwidth in the node, where it is another than the node's.
+    rate: Option<BitRate>,
 }
 
 /// What a collective takes: its start in the node, then transfers in the node beside messages between nodes.
@@ -178,12 +180,18 @@ impl Group {
         let member = |number: u32| first + number % inner.size * inner.stride + number / inner.size * outer.stride;
         let across = (number % in_node..inner.size * outer.size).step_by(in_node as usize);
         let across = across.map(|number| Rank::new(member(number))).collect();
-        Group { across: Communicator::new(across, context), me: number / in_node, in_node, place: number % in_node }
+        let (me, place) = (number / in_node, number % in_node);
+        Group { across: Communicator::new(across, context), me, in_node, place, rate: None }
+    }
+
+    /// The group with another bus bandwidth in the node, if it has one.
+    pub fn with_rate(self, rate: Option<BitRate>) -> Group {
+        Group { rate, ..self }
     }
 
     /// The group of these, each in a node of its own, as the one with this number among them sees it.
     pub fn apart(ranks: Vec<Rank>, me: u32, context: u8) -> Group {
-        Group { across: Communicator::new(ranks, context), me, in_node: 1, place: 0 }
+        Group { across: Communicator::new(ranks, context), me, in_node: 1, place: 0, rate: None }
     }
 
     /// How many members.
@@ -326,7 +334,8 @@ impl Group {
         };
         // In a mesh so few accelerators have so many of the links.
         let links = if node.is_mesh { node.accelerators - 1 } else { in_node as u32 - 1 };
-        let by_ring = node.rate.serialization_time(Bytes::new(moved * u64::from(links) / others));
+        let rate = self.rate.unwrap_or(node.rate);
+        let by_ring = rate.serialization_time(Bytes::new(moved * u64::from(links) / others));
         // Each sends its vector up, and of its share the sum, which the switches send to all.
         let by_switches = node
             .reduction_rate

@@ -1296,6 +1296,7 @@ class OuterHeader(Table):
 class Parallelism(Table):
     bucket: Key[str | None, str]
     context: Key[int, int]
+    context_rate: Key[str | None, str]
     expert: Key[int, int]
     interleave: Key[int, int]
     outermost: Key[OutermostName, OutermostName]

@@ -67,7 +67,7 @@ impl Groups {
         Groups {
             world: group([world, Members::ALONE], 0),
             tensor: group([tensor, Members::ALONE], 1),
-            context: group([context, Members::ALONE], 2),
+            context: group([context, Members::ALONE], 2).with_rate(training.parallel.context_rate),
             expert: group([expert, Members::ALONE], 3),
             data: group([context, data], 4),
             expert_data: group([context, expert_data], 5),

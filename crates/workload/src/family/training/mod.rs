@@ -75,6 +75,10 @@ params! {
         pub sequence: bool = true,
         /// Accelerators that share a sequence.
         pub context: u32 = 1,
+        /// Bus bandwidth of those within a node, where their communicator has fewer channels than others. Absent: that
+        /// of the node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub context_rate: Option<BitRate> = None,
         /// Stages of layers.
         pub pipeline: u32 = 4,
         /// Parts of the model in each stage; 2 or more are interleaved. The first and the last part may have a layer
@@ -266,6 +270,7 @@ impl Training {
         InputErrors::all([
             degree("tensor", parallel.tensor),
             degree("context", parallel.context),
+            parallel.context_rate.map_or(Ok(()), |rate| positive("parallel.context_rate", rate)),
             degree("pipeline", parallel.pipeline),
             within("parallel.interleave", parallel.interleave, 1..=self.model.layers.max(1)),
             degree("expert", parallel.expert),
@@ -319,7 +324,10 @@ impl Training {
         InputError::unless(self.ranks.is_multiple_of(self.share()), "ranks", self.ranks, expected)?;
         let (data, experts) = (self.data(), self.model.experts);
         let divides = data.is_multiple_of(expert) && experts.is_multiple_of(expert);
-        let expected = format_args!("a divisor of {data}, the data-parallel accelerators, and of {experts} experts");
+        let expected = match experts {
+            1 => "1, for a model without experts (`model.experts` of 1)".to_owned(),
+            _ => format!("a divisor of {data}, the data-parallel accelerators, and of {experts} experts"),
+        };
         InputError::unless(divides, "parallel.expert", expert, expected)
     }
 

@@ -165,6 +165,23 @@ fn gradients_are_exchanged_in_parts_of_the_bucket() {
     assert_eq!(messages(&parts) - of_norm, 2 * 6 * (4 * 8 + 2 * 4));
 }
 
+/// Two accelerators of a node share a sequence: keys and values of a micro-batch, 64 tokens of 2 x 32 elements of 2 B,
+/// three times a layer, half of them over a channel of 1 Gb/s instead of the node's links.
+#[test]
+fn keys_and_values_pass_the_channels_of_their_communicator() {
+    let node = AcceleratorNode { accelerators: 2, rate: BitRate::from_gbps(8), ..AcceleratorNode::default() };
+    let time = |context_rate: Option<BitRate>| {
+        let parallel = Parallelism { context: 2, context_rate, ..small().parallel };
+        let training = Training { ranks: 2, batch: 1, node: node.clone(), parallel, ..small() };
+        assert_eq!(check_graphs(&training.graphs().unwrap()), Ok(()));
+        (computed(&training.graphs().unwrap()[0]), training.step_times().unwrap().in_node_s)
+    };
+    let [links, channel] = [None, Some(BitRate::from_gbps(1))].map(time);
+    let difference = Duration::from_ns(4 * 3 * 64 * 2 * 32 * 2 / 2 * (8 - 1));
+    assert_eq!(channel.0 - links.0, difference);
+    assert!((channel.1 - links.1 - difference.as_s_f64()).abs() < 1e-9, "{} {}", channel.1, links.1);
+}
+
 /// Rings of which two rounds stand for seven send the same bytes in fewer messages.
 #[test]
 fn fewer_rounds_carry_all_bytes() {
@@ -255,8 +272,10 @@ fn what_cannot_be_divided_is_refused() {
     assert_eq!(error("node.accelerators = 6"), expected);
     assert_eq!(error("node.rate = \"0Gb/s\""), "node.rate: 0Gb/s; expected more than 0");
     assert_eq!(error("network_rate = \"0Gb/s\""), "network_rate: 0Gb/s; expected more than 0");
-    let expected = "parallel.expert: 2; expected a divisor of 2, the data-parallel accelerators, and of 1 experts";
+    let expected = "parallel.expert: 2; expected 1, for a model without experts (`model.experts` of 1)";
     assert_eq!(error("parallel.expert = 2"), expected);
+    let expected = "parallel.expert: 4; expected a divisor of 2, the data-parallel accelerators, and of 4 experts";
+    assert_eq!(error("parallel.expert = 4\nmodel.experts = 4"), expected);
     let expected = "parallel.prefetch: true; expected false, or `parallel.zero` of 1 or 2 with it: 3 gathers ahead by \
                     itself";
     assert_eq!(error("parallel.prefetch = true"), expected);
