@@ -63,6 +63,7 @@ impl Wires {
     #[inline(never)]
     pub fn drop_packet(&mut self, egress: PortIndex, handle: Handle) -> bool {
         let packet = self.packets.remove(handle);
+        self.trace_loss(egress, &packet);
         self.packets.remove_side(packet.side);
         let counters = self.ports[egress].counters_mut(usize::from(packet.priority));
         counters.drops += 1;

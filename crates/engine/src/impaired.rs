@@ -63,8 +63,14 @@ impl Wires {
             let Passage { is_damaged, late } = damage.pass(self.now, wire, port.serialization_time(wire));
             (time, port.busy_until) = (time + late, port.busy_until + late);
             packet.flags |= if is_damaged { flags::DAMAGED } else { 0 };
+            let port = link.port;
+            if is_damaged {
+                let packet = self.packets[handle];
+                self.trace_loss(port, &packet);
+            }
         }
-        let key = if packet.has(flags::DAMAGED) { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key };
+        let key =
+            if self.packets[handle].has(flags::DAMAGED) { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key };
         (time, key)
     }
 
@@ -93,6 +99,8 @@ impl Wires {
         if let Some(link) = self.impaired_links.get_mut(link) {
             link.lose(self.now, arrival, &packet);
             self.credits.restore(link.port, &packet);
+            let port = link.port;
+            self.trace_loss(port, &packet);
         }
         self.packets.remove_side(packet.side);
         self.totals.lost += 1;

@@ -1,6 +1,6 @@
-//! Waits of the last packets of chosen messages: where, behind whose packets, and what holds the port.
+//! Waits of chosen packets of messages: where, behind whose packets, and what holds the port.
 //!
-//! A message is traced from its post to its arrival. Meanwhile every port keeps what it has sent.
+//! A message is traced from its post to its arrival, by its last packet and by others. Meanwhile every port keeps what it has sent.
 //! A packet that leaves a port has waited there since it came: while the port sent other packets, while it was paused
 //! or lacked credits, or for another reason.
 //!
@@ -13,7 +13,7 @@
 //!
 //! All ports are in one shard. Left out: packets behind which an earlier packet of the same message has waited.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use etherweave_kernel::{IndexVec, indices::PortIndex};
 use etherweave_primitives::{Duration, Time};
@@ -21,7 +21,7 @@ use etherweave_primitives::{Duration, Time};
 /// Departures that a port keeps.
 pub(crate) const SENT_MAX: usize = 1 << 12;
 
-/// A message whose last packet is traced.
+/// A message, or its beginning up to some byte, whose last packet is traced.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct TracedMessage {
     /// Number in the run of the connection end that sends it.
@@ -115,6 +115,16 @@ pub(crate) struct Flight {
     pub waits: Vec<Wait>,
 }
 
+impl Flight {
+    pub fn add(&mut self, wait: Wait) {
+        let is_same = |other: &&mut Wait| (other.port, other.reason) == (wait.port, wait.reason);
+        match self.waits.iter_mut().find(is_same) {
+            Some(same) => same.time += wait.time,
+            None => self.waits.push(wait),
+        }
+    }
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Trace {
@@ -124,6 +134,20 @@ pub struct Trace {
     active: Vec<(Time, Time)>,
     over: usize,
     pub(crate) ports: IndexVec<PortIndex, PortTrace>,
+    pub(crate) losses: BTreeMap<u32, Losses>,
+}
+
+/// Losses of a sender of data while it is traced.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Losses {
+    /// Port behind which the last packet was lost.
+    pub behind: Option<PortIndex>,
+    /// End of the data that have left the host [B].
+    pub sent: u64,
+    /// When the last packet had left it that was not there before.
+    pub sent_at: Option<Time>,
+    /// Packets that left it again: when, and how long each took, the first with the wait since the last new one.
+    pub resent: Vec<(Time, Wait)>,
 }
 
 impl Trace {
@@ -142,13 +166,27 @@ impl Trace {
         }
         let mut traces = IndexVec::default();
         traces.resize(ports, PortTrace::default());
-        Trace { flights: vec![Flight::default(); messages.len()], messages, active, over: 0, ports: traces }
+        Trace {
+            flights: vec![Flight::default(); messages.len()],
+            messages,
+            active,
+            over: 0,
+            ports: traces,
+            losses: BTreeMap::new(),
+        }
     }
 
     /// Waits of the last packet of a message, in order.
     pub fn waits(&self, message: &TracedMessage) -> &[Wait] {
         let place = self.messages.binary_search(message);
         place.map_or(&[], |place| &self.flights[place].waits)
+    }
+
+    /// Packets that a sender sent again while a message was on its way, behind the ports where they were lost.
+    pub fn resent(&self, message: &TracedMessage) -> impl Iterator<Item = &Wait> {
+        let all = self.losses.get(&message.sender).map_or(&[][..], |losses| &losses.resent);
+        let first = all.partition_point(|&(time, _)| time < message.posted);
+        all[first..].iter().take_while(|&&(time, _)| time <= message.arrived).map(|(_, wait)| wait)
     }
 
     /// Whether a message is on its way; what lies before is forgotten.

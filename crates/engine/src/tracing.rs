@@ -27,11 +27,33 @@ impl Trace {
             self.leave(wires, (place, port), packet, held);
             place += 1;
         }
+        if is_of_host && packet.kind == PacketKind::Data {
+            self.count_resent(wires, port, packet, until);
+        }
         let sent = &mut self.ports[port].sent;
         if sent.len() == SENT_MAX {
             sent.pop_front();
         }
         sent.push_back(Departure { start: wires.now, end: wires.ports[port].busy_until, sender: packet.sender, held });
+    }
+
+    fn count_resent(&mut self, wires: &Wires, port: PortIndex, packet: &Packet, until: u64) {
+        let (lost_behind, time) = (self.lost_behind(packet, port), wires.ports[port].serialization_time(packet.wire));
+        let losses = self.losses.entry(packet.sender).or_default();
+        if until > losses.sent {
+            losses.sent_at = Some(wires.now + time);
+        } else {
+            let idle = losses.sent_at.take().map_or(Duration::ZERO, |at| wires.now.since(at.min(wires.now)));
+            let time = idle + time;
+            let wait = Wait { port: lost_behind, is_of_host: true, reason: WaitReason::Lost, time };
+            losses.resent.push((wires.now, wait));
+        }
+        losses.sent = losses.sent.max(until);
+    }
+
+    /// Port behind which the last packet of this sender was lost; the host's own where none was seen.
+    fn lost_behind(&self, packet: &Packet, port: PortIndex) -> PortIndex {
+        self.losses.get(&packet.sender).and_then(|losses| losses.behind).unwrap_or(port)
     }
 
     fn leave(&mut self, wires: &Wires, (message, port): (usize, PortIndex), packet: &Packet, held: Duration) {
@@ -40,17 +62,17 @@ impl Trace {
             (None, true) => self.messages[message].posted.min(wires.now),
             (Some((_, came)), false) => came.min(wires.now),
             (Some((left, _)), true) => {
+                let (port, time) = (self.lost_behind(packet, port), wires.now.since(left));
                 let flight = &mut self.flights[message];
                 flight.waits.retain(|wait| wait.is_of_host);
-                let time = wires.now.since(left);
-                flight.waits.push(Wait { port, is_of_host, reason: WaitReason::Lost, time });
+                flight.add(Wait { port, is_of_host, reason: WaitReason::Lost, time });
                 wires.now
             }
             (None, false) => return,
         };
         let waits = self.waits_at(wires, port, packet, came, held);
         let flight = &mut self.flights[message];
-        flight.waits.extend(waits.into_iter().map(|(reason, time)| Wait { port, is_of_host, reason, time }));
+        waits.into_iter().for_each(|(reason, time)| flight.add(Wait { port, is_of_host, reason, time }));
         let (out, duration) = (&wires.ports[port], wires.ports[port].serialization_time(packet.wire));
         flight.left = Some((wires.now, wires.now + duration.min(out.header_time) + out.delay));
     }
@@ -119,6 +141,15 @@ fn held(wires: &Wires, port: PortIndex) -> Duration {
 }
 
 impl Wires {
+    /// Notes that a data packet is lost, on the link behind a port or in the buffer of it.
+    #[cold]
+    #[inline(never)]
+    pub fn trace_loss(&mut self, port: PortIndex, packet: &Packet) {
+        if let (Some(trace), PacketKind::Data) = (&mut self.trace, packet.kind) {
+            trace.losses.entry(packet.sender).or_default().behind = Some(port);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     pub(crate) fn trace_departure(&mut self, port: PortIndex, handle: Handle) {

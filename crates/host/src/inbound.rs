@@ -140,6 +140,7 @@ impl Nics {
         let packet = wires.packets.remove(handle);
         wires.packets.remove_side(packet.side);
         let port = self.hosts[host].port;
+        wires.trace_loss(wires.ports[port].peer.port, &packet);
         wires.free_credits_of_lost(port, &packet);
         let counters = wires.ports[port].counters_mut(usize::from(packet.priority));
         counters.drops += 1;

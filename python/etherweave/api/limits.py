@@ -123,8 +123,11 @@ class Cause:
     @property
     def group(self) -> str:
         """Say it of the whole place."""
-        is_between = self.kind in ("uplinks", "downlinks", "switches")
-        return f"collisions at {self.place}" if is_between else self.words
+        if self.kind in ("uplinks", "downlinks", "switches"):
+            return f"collisions at {self.place}"
+        if self.reason == "window" and self.cause_node:
+            return f"windows and rates because of {self._holder}"
+        return self.words
 
     @property
     def words(self) -> str:

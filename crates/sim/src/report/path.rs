@@ -137,6 +137,7 @@ pub struct PathMessage {
     pub source: u32,
     pub(super) name: MessageName,
     pub(super) posted: Time,
+    pub(super) bytes: u64,
     /// When the last of them had arrived.
     pub(super) arrived: Time,
     /// Start of its part of the path that is none of links, memory and latency.
@@ -308,8 +309,9 @@ impl<'s> Walk<'s> {
         self.add(rank, PathPart::Latency, origin.source, latency_from, bus_from);
         self.add(rank, origin.part, origin.source, start, latency_from);
         if let Some(name) = name.filter(|_| start < latency_from) {
-            let (job, source, end) = (self.log(rank).job, origin.source, latency_from);
-            self.messages.push(PathMessage { job, rank, source, name, posted: origin.posted, arrived, start, end });
+            let Origin { source, posted, bytes, .. } = *origin;
+            let (job, end) = (self.log(rank).job, latency_from);
+            self.messages.push(PathMessage { job, rank, source, name, posted, bytes, arrived, start, end });
         }
     }
 

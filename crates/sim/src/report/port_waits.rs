@@ -43,6 +43,12 @@ rows! {
 
 type Ends = (String, String);
 
+const WINDOW: &str = "window";
+/// Packets of a long message that are traced beside the last.
+const PROBES: u64 = 31;
+/// Size from which on a message is long: several packets of any transport [B].
+const PROBED_MIN: u64 = 1 << 16;
+
 impl Simulation {
     /// Has messages traced while it runs.
     ///
@@ -50,7 +56,7 @@ impl Simulation {
     /// When the run has several shards.
     pub fn trace(&mut self, messages: &[PathMessage]) {
         let [shard] = &mut self.shards[..] else { panic!("a run is traced on one thread") };
-        let traced = messages.iter().map(traced).collect();
+        let traced = messages.iter().flat_map(|message| [traced(message)].into_iter().chain(probes(message))).collect();
         shard.wires.trace = Some(Box::new(Trace::new(traced, shard.wires.ports.len())));
         shard.wires.observes_departures = true;
     }
@@ -80,31 +86,37 @@ impl Simulation {
 
     fn waits_of(&self, trace: &Trace, message: &PathMessage, senders: &BTreeMap<u32, (u32, u32)>) -> Vec<WaitRow> {
         let mut left = message.end.since(message.start);
-        let all = trace.waits(&traced(message));
-        let longest = all.iter().filter(|wait| !wait.is_of_host).max_by_key(|wait| wait.time);
-        let mut waits: Vec<&Wait> = all.iter().filter(|wait| is_named(wait, message)).collect();
+        let last = traced(message);
+        let all = trace.waits(&last);
+        let causes = self.causes(trace, message, senders);
+        let resent = trace.resent(&last);
+        let mut waits: Vec<&Wait> = all.iter().chain(resent).filter(|wait| is_named(wait, message)).collect();
         waits.sort_by_key(|wait| precedence(wait, message));
         let mut rows: Vec<WaitRow> = Vec::new();
         for wait in waits {
             let time = wait.time.min(left);
             left = left - time;
-            let row = self.wait_row(message, (wait, longest), senders);
-            match rows.iter_mut().find(|other| WaitRow { time: row.time, ..(*other).clone() } == row) {
-                Some(same) => same.time += time,
-                None if !time.is_zero() => rows.push(WaitRow { time, ..row }),
-                None => {}
-            }
+            let row = WaitRow { time, ..self.wait_row(message, wait, senders) };
+            divided(row, &causes).into_iter().for_each(|row| add(&mut rows, row));
         }
         rows.extend((!left.is_zero()).then(|| WaitRow { time: left, ..empty(message) }));
         rows
     }
 
-    fn wait_row(
-        &self,
-        message: &PathMessage,
-        (wait, longest): (&Wait, Option<&Wait>),
-        senders: &BTreeMap<u32, (u32, u32)>,
-    ) -> WaitRow {
+    /// Waits of packets of a message in the network, with how long they are: a window or a rate waits for these.
+    fn causes(&self, trace: &Trace, message: &PathMessage, senders: &BTreeMap<u32, (u32, u32)>) -> Vec<WaitRow> {
+        let packets = [traced(message)].into_iter().chain(probes(message));
+        let waits = packets.flat_map(|packet| trace.waits(&packet)).filter(|wait| !wait.is_of_host);
+        let row = |wait: &Wait| {
+            let (cause_node, cause_peer) = self.cause_of(wait);
+            WaitRow { cause_node, cause_peer, time: wait.time, ..self.wait_row(message, wait, senders) }
+        };
+        let mut rows = Vec::new();
+        waits.map(row).for_each(|row| add(&mut rows, row));
+        rows
+    }
+
+    fn wait_row(&self, message: &PathMessage, wait: &Wait, senders: &BTreeMap<u32, (u32, u32)>) -> WaitRow {
         let (node, peer) = self.ends(wait.port);
         let row = |reason: &str| WaitRow { node, peer, reason: reason.to_owned(), ..empty(message) };
         let caused = |row: WaitRow, (cause_node, cause_peer)| WaitRow { cause_node, cause_peer, ..row };
@@ -117,9 +129,7 @@ impl Simulation {
             WaitReason::Paused(cause) => caused(row("pause"), self.cause_names(cause)),
             WaitReason::NoCredits(cause) => caused(row("credits"), self.cause_names(cause)),
             WaitReason::Lost => row("lost"),
-            WaitReason::Other if wait.is_of_host => {
-                caused(row("window"), longest.map_or_else(Ends::default, |wait| self.cause_of(wait)))
-            }
+            WaitReason::Other if wait.is_of_host => row(WINDOW),
             WaitReason::Other => row("other"),
         }
     }
@@ -145,6 +155,39 @@ impl Simulation {
     }
 }
 
+/// Adds a wait to an equal one, if there is one.
+fn add(rows: &mut Vec<WaitRow>, row: WaitRow) {
+    match rows.iter_mut().find(|other| is_alike(other, &row)) {
+        Some(same) => same.time += row.time,
+        None if !row.time.is_zero() => rows.push(row),
+        None => {}
+    }
+}
+
+/// Whether two waits of a message are equal but for their times.
+fn is_alike<'r>(first: &'r WaitRow, second: &'r WaitRow) -> bool {
+    let ends = |row: &'r WaitRow| [&row.node, &row.peer, &row.cause_node, &row.cause_peer, &row.of_job, &row.reason];
+    (ends(first), first.of_rank) == (ends(second), second.of_rank)
+}
+
+/// A wait for a window or a rate by what packets of the message wait for in the network, in proportion; any other as it
+/// is.
+fn divided(row: WaitRow, causes: &[WaitRow]) -> Vec<WaitRow> {
+    let sum: u128 = causes.iter().map(|cause| u128::from(cause.time.as_ps())).sum();
+    if row.reason != WINDOW || sum == 0 {
+        return vec![row];
+    }
+    let (mut before, mut given) = (0, Duration::ZERO);
+    let share = |cause: &WaitRow| {
+        before += u128::from(cause.time.as_ps());
+        let until = Duration::from_ps((u128::from(row.time.as_ps()) * before / sum) as u64);
+        let time = until - std::mem::replace(&mut given, until);
+        let WaitRow { of_job, of_rank, cause_node, cause_peer, .. } = cause.clone();
+        WaitRow { of_job, of_rank, cause_node, cause_peer, time, ..row.clone() }
+    };
+    causes.iter().map(share).collect()
+}
+
 fn empty(message: &PathMessage) -> WaitRow {
     let &PathMessage { job, rank, source, start, .. } = message;
     let text = String::new;
@@ -156,6 +199,13 @@ fn empty(message: &PathMessage) -> WaitRow {
 fn traced(message: &PathMessage) -> TracedMessage {
     let &PathMessage { name, posted, arrived, .. } = message;
     TracedMessage { sender: name.connection, end: name.end, posted, arrived }
+}
+
+/// Places in a long message whose packets are traced beside the last.
+fn probes(message: &PathMessage) -> impl Iterator<Item = TracedMessage> {
+    let (last, step) = (traced(message), message.bytes / (PROBES + 1));
+    let probes = (1..=PROBES).map(move |place| TracedMessage { end: last.end - step * place, ..last });
+    probes.filter(move |_| message.bytes >= PROBED_MIN)
 }
 
 /// Whether a wait is of a part of the path that is divided: bytes of the message at its NIC are another part.

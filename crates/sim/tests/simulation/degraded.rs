@@ -16,7 +16,7 @@ const MTU: u64 = 4_096;
 /// Preamble, delimiter and gap: on the wire, but not in a frame [B].
 const WIRE_ONLY: u64 = 20;
 
-fn degraded(channel: ChannelId, bit_error_rate: f64) -> DegradedLink {
+pub fn degraded(channel: ChannelId, bit_error_rate: f64) -> DegradedLink {
     DegradedLink { channel, bit_error_rate, fec: None, from: Duration::ZERO, until: None, retry: None }
 }
 

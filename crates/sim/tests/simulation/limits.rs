@@ -1,13 +1,13 @@
 //! The path that limits a job: its parts add up to the time of the job, and one known limit is named.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, Length, Priority, Rank, Time};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Length, Priority, Rank, Time};
 use etherweave_sim::params::{CoreParams, Fidelity, Pcie, SimParams, Transport};
 use etherweave_sim::{Experiment, Finish, Job, PathPart, PathRow, Simulation, WaitRow};
-use etherweave_topology::{Family, FatTree, SingleSwitch, Topology};
+use etherweave_topology::{Channel, Family, FatTree, SingleSwitch, Topology};
 use etherweave_workload::{AllToAll, Block, Halo3d, Op, OsuOneSidedLatency, Program, Traffic, Workload};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
-use crate::{credits::frames, credits::with_credits, threads::assert_same_on_any_threads};
+use crate::{credits::frames, credits::with_credits, degraded::degraded, threads::assert_same_on_any_threads};
 
 /// Rank 0 does something, and sends so much to rank 1, which answers by a byte; three times.
 fn asked(first: Op, bytes: u64) -> Traffic {
@@ -149,8 +149,11 @@ fn ranks_that_share_a_core_wait_for_it() {
 
 /// Waits of messages on the path at ports, of an experiment that runs twice: they add up to the parts of the path.
 fn waits(topology: Topology, params: SimParams, traffic: Traffic) -> Vec<WaitRow> {
-    let job = job_of(traffic, Priority::new(0));
-    let experiment = Experiment { observes_ranks: true, ..experiment(topology, params, vec![job]) };
+    waits_of(experiment(topology, params, vec![job_of(traffic, Priority::new(0))]))
+}
+
+fn waits_of(experiment: Experiment) -> Vec<WaitRow> {
+    let experiment = Experiment { observes_ranks: true, ..experiment };
     let observed = run(&experiment, 1).observed.expect("ranks are observed");
     let mut again = Simulation::build(&Experiment { observes_ranks: false, ..experiment }, 1).unwrap();
     again.trace(&observed.messages);
@@ -197,6 +200,34 @@ fn a_collision_of_paths_is_named_by_its_uplink_and_by_whose_packets_go_first() {
     assert!(share_of(&rows, is_at_uplink) > 0.8, "{rows:?}");
     let is_behind_others = |row: &WaitRow| is_at_uplink(row) && row.reason == "queue" && row.of_rank != row.source;
     assert!(share_of(&rows, is_behind_others) > 0.3, "{rows:?}");
+}
+
+/// Windows of long messages are full while their packets wait for those of others at an uplink.
+#[test]
+fn windows_of_long_messages_wait_for_the_uplink_at_which_their_packets_do() {
+    let topology = FatTree { leaves: 2, hosts_per_leaf: 3, cores: 1, links_per_core: 1, ..FatTree::default() };
+    let rows = waits(topology.generate().unwrap(), roce(), to_others(3, 4 << 20, |sender| sender + 3));
+    let is_caused = |row: &WaitRow| row.cause_node == "leaf0" && row.cause_peer == "core0";
+    assert!(share_of(&rows, |row| row.reason == "window" && is_caused(row)) > 0.5, "{rows:?}");
+    let is_behind_others = |row: &WaitRow| is_caused(row) && row.of_job == "job" && row.of_rank != row.source;
+    assert!(share_of(&rows, is_behind_others) > 0.3, "{rows:?}");
+}
+
+#[test]
+fn a_loss_is_named_by_the_link_on_which_it_happens() {
+    let topology = FatTree { leaves: 2, hosts_per_leaf: 1, cores: 1, links_per_core: 1, ..FatTree::default() };
+    let topology = topology.generate().unwrap();
+    let ends = |channel: &Channel| [channel.from, channel.to].map(|end| topology.name(end.node).to_owned());
+    let of_uplink = topology.channels().iter().position(|channel| ends(channel) == ["leaf0", "core0"]).unwrap();
+    let damage = degraded(ChannelId::new(of_uplink as u32), 1e-6);
+    let job = job_of(to_others(1, 4 << 20, |_| 1), Priority::new(0));
+    let rows = waits_of(Experiment { degraded: vec![damage], ..experiment(topology, eager(), vec![job]) });
+    let is_lost = |row: &WaitRow| row.reason == "lost";
+    assert!(share_of(&rows, is_lost) > 0.1, "{rows:?}");
+    assert!(
+        rows.iter().filter(|row| is_lost(row)).all(|row| (&*row.node, &*row.peer) == ("leaf0", "core0")),
+        "{rows:?}"
+    );
 }
 
 #[test]
