@@ -1,8 +1,8 @@
 //! Waits of chosen packets of messages: where, behind whose packets, and what holds the port.
 //!
-//! A message is traced from its post to its arrival, by its last packet and by others. Meanwhile every port keeps what it has sent.
-//! A packet that leaves a port has waited there since it came: while the port sent other packets, while it was paused
-//! or lacked credits, or for another reason.
+//! A message is traced from its post to its arrival, by its last packet and by others. Meanwhile every port keeps what
+//! it has sent. A packet that leaves a port has waited there since it came: while the port sent other packets, while it
+//! was paused or lacked credits, or for another reason.
 //!
 //! ```text
 //!   port ──is held for──► buffer of the far end ──freed last by a packet that left by──► port, sends or is held itself

@@ -64,8 +64,8 @@ impl Simulation {
     /// Waits of messages by port, within their parts of the path: those of a message add up to its part.
     pub fn waits(&self, messages: &[PathMessage]) -> Vec<WaitRow> {
         let Some(trace) = self.shards.first().and_then(|shard| shard.wires.trace.as_deref()) else { return Vec::new() };
-        let senders = self.senders();
-        messages.iter().flat_map(|message| self.waits_of(trace, message, &senders)).collect()
+        let division = Division { run: self, trace, senders: self.senders() };
+        messages.iter().flat_map(|message| division.waits_of(message)).collect()
     }
 
     /// Jobs and ranks, or streams, by the number of a sending end of a connection.
@@ -83,20 +83,30 @@ impl Simulation {
         });
         ends.collect()
     }
+}
 
-    fn waits_of(&self, trace: &Trace, message: &PathMessage, senders: &BTreeMap<u32, (u32, u32)>) -> Vec<WaitRow> {
+/// What divides the waits of messages by ports.
+struct Division<'s> {
+    run: &'s Simulation,
+    trace: &'s Trace,
+    /// Jobs and ranks by the numbers of sending ends.
+    senders: BTreeMap<u32, (u32, u32)>,
+}
+
+impl Division<'_> {
+    fn waits_of(&self, message: &PathMessage) -> Vec<WaitRow> {
         let mut left = message.end.since(message.start);
         let last = traced(message);
-        let all = trace.waits(&last);
-        let causes = self.causes(trace, message, senders);
-        let resent = trace.resent(&last);
+        let all = self.trace.waits(&last);
+        let causes = self.causes(message);
+        let resent = self.trace.resent(&last);
         let mut waits: Vec<&Wait> = all.iter().chain(resent).filter(|wait| is_named(wait, message)).collect();
         waits.sort_by_key(|wait| precedence(wait, message));
         let mut rows: Vec<WaitRow> = Vec::new();
         for wait in waits {
             let time = wait.time.min(left);
             left = left - time;
-            let row = WaitRow { time, ..self.wait_row(message, wait, senders) };
+            let row = WaitRow { time, ..self.wait_row(message, wait) };
             divided(row, &causes).into_iter().for_each(|row| add(&mut rows, row));
         }
         rows.extend((!left.is_zero()).then(|| WaitRow { time: left, ..empty(message) }));
@@ -104,27 +114,27 @@ impl Simulation {
     }
 
     /// Waits of packets of a message in the network, with how long they are: a window or a rate waits for these.
-    fn causes(&self, trace: &Trace, message: &PathMessage, senders: &BTreeMap<u32, (u32, u32)>) -> Vec<WaitRow> {
+    fn causes(&self, message: &PathMessage) -> Vec<WaitRow> {
         let packets = [traced(message)].into_iter().chain(probes(message));
-        let waits = packets.flat_map(|packet| trace.waits(&packet)).filter(|wait| !wait.is_of_host);
+        let waits = packets.flat_map(|packet| self.trace.waits(&packet)).filter(|wait| !wait.is_of_host);
         let row = |wait: &Wait| {
             let (cause_node, cause_peer) = self.cause_of(wait);
-            WaitRow { cause_node, cause_peer, time: wait.time, ..self.wait_row(message, wait, senders) }
+            WaitRow { cause_node, cause_peer, time: wait.time, ..self.wait_row(message, wait) }
         };
         let mut rows = Vec::new();
         waits.map(row).for_each(|row| add(&mut rows, row));
         rows
     }
 
-    fn wait_row(&self, message: &PathMessage, wait: &Wait, senders: &BTreeMap<u32, (u32, u32)>) -> WaitRow {
+    fn wait_row(&self, message: &PathMessage, wait: &Wait) -> WaitRow {
         let (node, peer) = self.ends(wait.port);
         let row = |reason: &str| WaitRow { node, peer, reason: reason.to_owned(), ..empty(message) };
         let caused = |row: WaitRow, (cause_node, cause_peer)| WaitRow { cause_node, cause_peer, ..row };
         match wait.reason {
             WaitReason::Behind(sender) if sender == message.name.connection => row("own"),
             WaitReason::Behind(sender) => {
-                let (job, of_rank) = senders.get(&sender).copied().unwrap_or_default();
-                WaitRow { of_job: self.names.jobs[job as usize].clone(), of_rank, ..row("queue") }
+                let (job, of_rank) = self.senders.get(&sender).copied().unwrap_or_default();
+                WaitRow { of_job: self.run.names.jobs[job as usize].clone(), of_rank, ..row("queue") }
             }
             WaitReason::Paused(cause) => caused(row("pause"), self.cause_names(cause)),
             WaitReason::NoCredits(cause) => caused(row("credits"), self.cause_names(cause)),
@@ -135,7 +145,7 @@ impl Simulation {
     }
 
     fn ends(&self, port: PortIndex) -> Ends {
-        let (node, _, peer) = self.port_names(self.shards[0].wires.channels[port]);
+        let (node, _, peer) = self.run.port_names(self.run.shards[0].wires.channels[port]);
         (node, peer)
     }
 
