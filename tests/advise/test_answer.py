@@ -74,20 +74,35 @@ def test_uncertain_figures_widen_the_interval_of_what_rests_on_them(tmp_path: Pa
     assert standings["fast"].throughput.low < standings["fast"].throughput.high
 
 
-def test_a_job_whose_hosts_copy_is_said_to_hide_the_network(tmp_path: Path) -> None:
-    copies = "host.mpi_roce = { eager_max = '1GiB', eager_receive_per_kib = '1us' }\n"
+@pytest.mark.parametrize("copy", ["1us", "200ns"])
+def test_hosts_hide_the_network_where_no_fabric_saves_time(tmp_path: Path, copy: str) -> None:
+    # Copies of 1 us are slower than both links; of 200 ns, than that of 100 Gb/s alone.
+    copies = f"host.mpi_roce = {{ eager_max = '1GiB', eager_receive_per_kib = '{copy}' }}\n"
     slow, fast = (fabric + copies for fabric in (SLOW, FAST))
     result = asked(tmp_path, CERTAIN, SETTINGS, slow, fast, JOB)
+    times = {}
     for standing in result.standings:
         (job,) = standing.jobs
+        times[standing.fabric] = job.time_us.value
         assert sum(job.places.values()) == pytest.approx(1)
         assert job.places["host"] > 0.5
-    named = {line.partition(":")[0] for line in result.hidden}
-    assert named == {"stream on fast", "stream on slow"}
+    hidden, overlapped = (
+        {line.partition(":")[0] for line in lines} for lines in (result.hidden, result.overlapped)
+    )
+    saved = 1 - times["fast"] / times["slow"]
+    if copy == "1us":
+        assert (hidden, overlapped) == ({"stream on fast", "stream on slow"}, set())
+        assert saved < 0.05 and f"save {saved:.0%} at most" in result.hidden[1]
+    else:
+        assert (hidden, overlapped) == ({"stream on fast"}, {"stream on slow"})
+        assert saved > 0.05 and f"yet fast saves {saved:.0%}: both are" in result.overlapped[0]
+
+
+def test_jobs_whose_hosts_take_little_are_not_named(tmp_path: Path) -> None:
+    result = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, JOB)
+    assert (result.hidden, result.overlapped) == ([], [])
     (line,) = result.differs
     assert line.startswith("stream: most by the network, ")
-    (tmp_path / "plain").mkdir()
-    assert asked(tmp_path / "plain", CERTAIN, SETTINGS, SLOW, FAST, JOB).hidden == []
 
 
 def test_a_job_without_a_workload_takes_the_same_time_everywhere(tmp_path: Path) -> None:

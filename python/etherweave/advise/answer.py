@@ -1,11 +1,11 @@
 """The answer: what each fabric does and costs, which comes first, and what decides it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from etherweave.advise.bills import Bill
-from etherweave.advise.contrasts import contrasts
+from etherweave.advise.contrasts import contrasts, transports
 from etherweave.advise.evaluation import Evaluation
 from etherweave.advise.prepared import Prepared
 from etherweave.advise.question import Question
@@ -15,6 +15,7 @@ from etherweave.advise.sensitivity import Effect
 from etherweave.advise.simulated import Draw, PathShares
 from etherweave.advise.stages import Runner, screen, shortlist
 from etherweave.api.limits import HIDES, KINDS, PARTS, PLACES
+from etherweave.api.what_if import SAVED_MIN
 from etherweave.api.work import WorkCallback, unheard
 from etherweave.sweeps import Executor, executor
 
@@ -78,7 +79,11 @@ class Answer:
     left_out: Sequence[str]  # What could not be simulated or has no price, and why.
     differs: Sequence[str]  # Part in which each job differs between the first and the second.
     hidden: Sequence[str]
-    """Jobs whose hosts take so much of the time that they hide what fabrics differ by."""
+    """Jobs whose hosts take most of the path, and whose times on all fabrics with their transport
+    agree: hosts hide what these differ by."""
+    overlapped: Sequence[str]
+    """Jobs whose hosts take most of the path, and which such a fabric still makes faster: host and
+    network are busy at the same time."""
     not_modelled: Sequence[str]
     fixed: Sequence[str]  # Uncertain figures that are names, sizes or switches, and do not vary.
     runs: int  # Different runs that the answer rests on.
@@ -109,6 +114,7 @@ def answer(
     screened = screen(prepared, evaluation, fabrics, order, runner)
     sentences = [deciding(evaluation, order, draws), turning(screened.effects, order)]
     standings = _standings(evaluation, order, scores, draws)
+    hosts = list(_limited_by_hosts(standings, transports(evaluation, question)))
     left_out = [*far, *evaluation.left_out, *screened.left_out, *_unpriced(prepared)]
     return Answer(
         question.name,
@@ -123,7 +129,8 @@ def answer(
         screened.effects,
         [*left_out, *question.notes],
         _differs(standings),
-        _hidden(standings),
+        [line for line, is_hidden in hosts if is_hidden],
+        [line for line, is_hidden in hosts if not is_hidden],
         [*NOT_MODELLED, *_without_nodes(question)],
         prepared.fixed,
         (screened.done or done).status.runs,
@@ -221,17 +228,41 @@ def _time(time_us: float) -> str:
     return f"{time_us / scale:.4g} {unit}"
 
 
-def _hidden(standings: Sequence[Standing]) -> list[str]:
-    """Name jobs and fabrics where hosts take most of the time."""
-    return [
-        f"{job.job} on {standing.fabric}: hosts take {share:.0%} of its time{_most_of_host(job)}, "
-        f"the network {job.places['network']:.0%}; "
-        "a faster fabric saves little until that is less. "
-        "`etherweave explain --what-if` says what is worth what."
-        for standing in standings
-        for job in standing.jobs
-        if (share := job.places.get("host", 0.0)) >= HIDES
-    ]
+def _limited_by_hosts(
+    standings: Sequence[Standing], transport: Mapping[str, str]
+) -> Iterator[tuple[str, bool]]:
+    """Name jobs and fabrics where hosts take most of the path, and whether they hide the network.
+
+    They do where no fabric of the same transport makes the job faster by more than a small part.
+    """
+    for standing in standings:
+        own = transport[standing.fabric]
+        alike = [other for other in standings if transport[other.fabric] == own]
+        for job in standing.jobs:
+            if (share := job.places.get("host", 0.0)) >= HIDES:
+                saved, reason = _saved(job, alike)
+                line = (
+                    f"{job.job} on {standing.fabric}: hosts take {share:.0%} of its path"
+                    f"{_most_of_host(job)}, the network {job.places['network']:.0%}; {reason}. "
+                    "`etherweave explain --what-if` says what is worth what."
+                )
+                yield line, len(alike) > 1 and saved < SAVED_MIN
+
+
+def _saved(job: JobTime, alike: Sequence[Standing]) -> tuple[float, str]:
+    """Find the part of a job's time that the fastest of some fabrics saves, and say it."""
+    fast, fabric = min(
+        (own.time_us.value, standing.fabric)
+        for standing in alike
+        for own in standing.jobs
+        if own.job == job.job
+    )
+    saved = 1 - fast / job.time_us.value
+    if len(alike) < 2:
+        return saved, "no other fabric has this transport, to compare how much the network matters"
+    if saved < SAVED_MIN:
+        return saved, f"other fabrics with this transport save {saved:.0%} at most"
+    return saved, f"yet {fabric} saves {saved:.0%}: both are busy at the same time"
 
 
 def _most_of_host(job: JobTime) -> str:

@@ -60,17 +60,26 @@ def contrasts(evaluation: Evaluation, question: Question, draws: Sequence[Draw])
     The pair that is compared has the baseline, where one does. Where all fabrics are alike, the
     key to try is named.
     """
-    sending = next(job for job in question.jobs if job.name in evaluation.reference)
-    known = {
-        candidate.name: Aspects.of(candidate, sending)
-        for candidate in question.candidates
-        if candidate.name in evaluation.fabrics
-    }
+    known = _aspects(evaluation, question)
     return [
         *_transport(evaluation, known, draws),
         *_tried(evaluation, known, draws, "routing", _SPRAY),
         *_tried(evaluation, known, draws, "placement", _IN_ORDER),
     ]
+
+
+def transports(evaluation: Evaluation, question: Question) -> dict[str, str]:
+    """Find the transport of each fabric."""
+    return {name: fabric.transport for name, fabric in _aspects(evaluation, question).items()}
+
+
+def _aspects(evaluation: Evaluation, question: Question) -> dict[str, Aspects]:
+    sending = next(job for job in question.jobs if job.name in evaluation.reference)
+    return {
+        candidate.name: Aspects.of(candidate, sending)
+        for candidate in question.candidates
+        if candidate.name in evaluation.fabrics
+    }
 
 
 _SPRAY = ("Paths", 'routing = "spray"', "each packet takes any path")

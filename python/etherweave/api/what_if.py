@@ -18,6 +18,7 @@ Scenario = dict[str, Any]  # A resolved scenario.
 Simulate = Callable[[Scenario], Result]  # Runs a scenario.
 
 COPIES = "_per_kib"  # How keys of a host end that are costs of copies.
+SAVED_MIN = 0.05  # Part of a job's time below which another fabric saves little.
 BY_FLOW = ("up_down", "ecmp", "shortest_path", "minimal")
 """Routings by which every packet of a flow may take one path."""
 MAX_PORTS = 16

@@ -152,6 +152,7 @@ def _print(answer: "Answer") -> None:
         ("What differs", answer.differs),
         ("Left out", answer.left_out),
         ("Hosts hide the network", answer.hidden),
+        ("Hosts take most of the path", answer.overlapped),
         ("In flow-level mode, error not measured", answer.flow_level),
         ("Not modelled", answer.not_modelled),
     ):

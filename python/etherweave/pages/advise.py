@@ -30,7 +30,7 @@ def write_advice(answer: Answer, out: Path) -> Path:
     best = answer.standings[0]
     lead = f"{best.fabric} comes first in {best.first:.0%} of {answer.samples} samples."
     warnings = ["Prices are examples, no offers: replace them."] if is_example(answer) else []
-    answers = [*answer.against, *answer.contrasts, *answer.hidden]
+    answers = [*answer.against, *answer.contrasts, *answer.hidden, *answer.overlapped]
     facts = [("Ranked by", answer.goal.replace("_", " ")), ("1 is", answer.baseline)]
     facts += [("Samples of each job", str(answer.samples)), ("Runs", f"{answer.runs:,}")]
     return page.write(

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from etherweave.api.limits import DIVIDED, HIDES, PARTS, JobLimits, difference, limits, time_words
 from etherweave.api.results import Result
 from etherweave.api.simulation import ScenarioError, run
+from etherweave.api.what_if import SAVED_MIN
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section, Table
 from etherweave.report.style import literal
@@ -106,7 +107,10 @@ def _difference(job: str, bars: Sequence[Bar]) -> str:
     hosts = [bar.places_ns.get("host", 0.0) / bar.time_ns for _, bar in bars]
     if min(hosts) < HIDES:
         return differs
-    return f"{differs} Hosts take at least {min(hosts):.0%} of its time, and hide the network."
+    share = f"{differs} Hosts take at least {min(hosts):.0%} of its path"
+    if 1 - fast.time_ns / slow.time_ns < SAVED_MIN:
+        return f"{share}, and hide the network."
+    return f"{share}; what the network is worth is what `etherweave explain --what-if` prints."
 
 
 def _section(name: str, title: str, caption: str, bars: Sequence[Bar]) -> Section:
