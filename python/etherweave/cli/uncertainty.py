@@ -136,7 +136,7 @@ def coverage_verb(
     """Print how often intervals of 90 % have the published figures of studies, by kind of metric.
 
     Studies have samples by `etherweave study NAME --samples N`. The error of the model comes from
-    rows of all other systems. Scores (CRPS) and distances of medians are shares of the published
+    the rows of all other systems that come with Etherweave, as there. Scores (CRPS) and distances of medians are shares of the published
     figures: the smaller, the better.
 
     Parameters
@@ -145,21 +145,14 @@ def coverage_verb(
         Draw how often central intervals have published figures (SVG).
     """
     from etherweave.uncertainty import check_intervals, coverage
-    from etherweave.uncertainty.check_rows import row_of
 
     path = drawing("--figure", figure, ".svg")
     with mistakes(ValueError):
         results = list(map(_sampled, directories))
-    known = [
-        row
-        for result, values in results
-        for check in result.checks
-        if (row := row_of(result.study.name, check, values.get(check.id, ())))
-    ]
     rows = [
         row
         for result, values in results
-        for row in check_intervals(result.study.name, result.checks, values, known)
+        for row in check_intervals(result.study.name, result.checks, values)
     ]
     if path:
         from etherweave.report.reliability import draw
