@@ -136,8 +136,8 @@ def coverage_verb(
     """Print how often intervals of 90 % have the published figures of studies, by kind of metric.
 
     Studies have samples by `etherweave study NAME --samples N`. The error of the model comes from
-    the rows of all other systems that come with Etherweave, as there. Scores (CRPS) and distances of medians are shares of the published
-    figures: the smaller, the better.
+    the rows of all other systems that come with Etherweave, as there. Scores (CRPS) and distances
+    of medians are shares of the published figures: the smaller, the better.
 
     Parameters
     ----------
