@@ -50,6 +50,7 @@ mod scenario;
 mod schedules;
 mod sweep;
 mod tables;
+mod thresholds;
 mod transports;
 mod warm_up;
 mod workload_figures;

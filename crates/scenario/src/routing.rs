@@ -4,7 +4,7 @@ use etherweave_primitives::{InputError, SwitchId};
 use etherweave_routing::{
     FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, check_replaced, prove, tables::Trigger,
 };
-use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams};
+use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams, Transport};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
@@ -145,9 +145,27 @@ fn single_path_warning(scenario: &Scenario, topology: &Topology) -> Option<Strin
 /// # Errors
 /// Names the routing.
 pub(crate) fn check_load_balancing(scenario: &Scenario) -> Result<(), InputError> {
-    let Some(key) = scenario.each_transport().find_map(|own| own.path_choice_key()) else { return Ok(()) };
+    let choice = scenario.each_transport().find_map(|own| own.path_choice_key());
+    // The default of Ultra Ethernet beside up/down is warned of.
+    let of_uet = || scenario.each_transport().filter(|_| scenario.routing != RoutingKind::UpDown).find_map(uet_choice);
+    let Some(key) = choice.or_else(of_uet) else { return Ok(()) };
     let expected = format!("\"ecmp\" beside {key}: no other routing hashes entropy values to paths");
     InputError::unless(scenario.routing == RoutingKind::Ecmp, "routing", scenario.routing.name(), expected)
+}
+
+/// The key by which a transport of Ultra Ethernet chooses other entropy values than by default.
+fn uet_choice(own: &Transport) -> Option<&'static str> {
+    fn default_of<T: Default>(_: &T) -> T {
+        T::default()
+    }
+    let uet = own.uet()?;
+    let default = default_of(uet);
+    let schemes = uet.load_balancer.is_some() || uet.load_balancing != default.load_balancing;
+    match (schemes, uet.entropies != default.entropies) {
+        (true, _) => Some("transport.uet.load_balancing"),
+        (false, true) => Some("transport.uet.entropies"),
+        (false, false) => None,
+    }
 }
 
 /// The warning that no global port can be marked as saturated: of so few ports none can hold so much more than their

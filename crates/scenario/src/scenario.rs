@@ -14,7 +14,7 @@ use crate::{
     ScenarioError, check, classes, classes::OpenClasses, connections::Connections, control::ControlSpec,
     document::Document, fast_forward, fast_forward::FastForwardSpec, faults, faults::FaultsSpec, files, flows,
     host_ports, host_ports::HostPortsSpec, interconnect, interconnect::InterconnectSpec, nic_buffer,
-    open_loop::OpenLoopSpec, reader, routing, sampling, sampling::ObserveSpec, sweep::SweepSpec,
+    open_loop::OpenLoopSpec, reader, routing, sampling, sampling::ObserveSpec, sweep::SweepSpec, thresholds,
 };
 
 params! {
@@ -268,6 +268,7 @@ pub(crate) fn read_values(
     let weights = !classes::states_weights(&document.values);
     OpenClasses { priorities: !states_priorities, weights }.complete(&mut scenario);
     host_ports::complete(&mut scenario);
+    thresholds::complete(document.values.get("switch").and_then(toml::Value::as_table), &mut scenario);
     scenario.job.iter_mut().for_each(|job| job.workload.complete());
     let nic = document.values.get("nic").and_then(toml::Value::as_table);
     nic_buffer::complete(nic, &mut scenario).map_err(|error| document.locate(error))?;

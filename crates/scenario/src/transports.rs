@@ -202,6 +202,22 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_of_entropy_values_beside_switches_that_choose_is_rejected() {
+        let mistake = |changed: &[(&str, &str)]| {
+            let changed: Vec<_> = changed.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let run = Run::start(include_str!("../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]);
+            run.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(mistake(&[("routing", "\"spray\"")]), "");
+        for (key, value) in [("transport.uet.load_balancing", "\"reps\""), ("transport.uet.entropies", "8")] {
+            assert_eq!(mistake(&[(key, value)]), "");
+            let mistake = mistake(&[("routing", "\"spray\""), (key, value)]);
+            let expected = format!("\"ecmp\" beside {key}: no other routing hashes entropy values to paths");
+            assert!(mistake.contains(&expected), "{mistake}");
+        }
+    }
+
+    #[test]
     fn credits_of_receivers_beside_pauses_are_warned_of() {
         let warnings = |priorities: &str| {
             let text = format!(
