@@ -49,6 +49,16 @@ def test_a_run_with_a_known_error_says_so() -> None:
     assert reason == "run.fast_forward: nothing was skipped: transport"
 
 
+def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
+    """They are counted in repetitions."""
+    changed = {"run.fast_forward": {"error": 0.01, "shadows": 1}}
+    result = etherweave.run({**SCENARIO, "transport": {"tcp": {}}}, changed)
+    (warning,) = result.summary["warnings"]
+    repetitions = result.to_polars("skips")["repetitions"].sum()
+    assert "nothing was skipped: run.fast_forward.shadows has all" in warning
+    assert f"; the time of {repetitions} more, simulated in full, was predicted within" in warning
+
+
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [

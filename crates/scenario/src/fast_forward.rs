@@ -69,10 +69,17 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
     let worst = shadows.iter().map(|row| row.error).fold(0.0, f64::max);
     let checked = match shadows.len() {
         0 => String::new(),
-        count => format!("; the time of {count} more, simulated in full, was predicted within {:.2} %", 100.0 * worst),
+        _ => {
+            let repetitions: u64 = shadows.iter().map(|row| row.repetitions).sum();
+            format!("; the time of {repetitions} more, simulated in full, was predicted within {:.2} %", 100.0 * worst)
+        }
     };
     if skips.is_empty() {
-        let obstacle = report.skip_obstacle.as_deref().unwrap_or("no repetitions are equal");
+        let obstacle = match report.skip_obstacle.as_deref() {
+            _ if !shadows.is_empty() => "run.fast_forward.shadows has all that could be skipped simulated",
+            None => "the loop ends before its repetitions are known to repeat",
+            Some(obstacle) => obstacle,
+        };
         return Some(format!("{KEY}: nothing was skipped: {obstacle}{checked}"));
     }
     let percent = |part: f64, all: f64| 100.0 * part / all.max(1.0);

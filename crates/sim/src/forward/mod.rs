@@ -11,6 +11,7 @@
 //! connections stay as they are, since nothing in a run depends on when it happens. What the skipped repetitions would
 //! have counted is added to the report, and their time to all that follows.
 
+mod candidate;
 mod series;
 mod standing;
 
@@ -19,11 +20,12 @@ use etherweave_kernel::Processes;
 use etherweave_primitives::{Duration, Time, mix};
 use etherweave_workload::{LoopPlace, Share};
 
+use candidate::{Candidate, fewest_messages, times_left};
 pub use series::SkipLevel;
-use series::{Prospect, Series, Turn, parts};
+use series::{Prospect, Series, Turn, parts, percent};
 use standing::{ExpectedTurn, JobLoop, Standing};
 
-use crate::report::{Repeated, ReportPart, SkipRow};
+use crate::report::{Repeated, SkipRow};
 use crate::{loop_watch::LoopWatch, run::Simulation, run::StopReason, shard::Shard};
 
 /// Runs a part of a run until a time, or until the watched loop turns.
@@ -36,15 +38,6 @@ pub struct SkipLimits {
     pub error: Share,
     /// Share of the skips by such times that are simulated instead, and compared with what would have been skipped.
     pub shadows: Share,
-}
-
-/// Turns that may stand for others, once they are known not to differ from what is expected.
-struct Candidate {
-    prospect: Prospect,
-    start: usize,
-    loops: Vec<JobLoop>,
-    before: ReportPart,
-    from: Time,
 }
 
 /// A skip that is simulated: what was expected of it.
@@ -62,7 +55,8 @@ pub(crate) struct FastForward {
     from: Time,
     job: Option<(u32, u32)>,
     series: Series,
-    candidate: Option<Candidate>,
+    /// Turns that may stand for others, by level.
+    candidates: [Option<Candidate>; SkipLevel::ALL.len()],
     shadow: Option<Shadow>,
     /// Parts that were skipped, in order.
     pub skips: Vec<(SkipRow, Repeated)>,
@@ -81,14 +75,14 @@ impl FastForward {
     pub fn new(limits: SkipLimits, seed: u64, from: Time) -> FastForward {
         let obstacle = Some(format!("the first rank that is not done is in no loop of {}", LoopPlace::TIMES_MIN));
         let (series, skips, shadows) = (Series::default(), Vec::new(), Vec::new());
-        let (job, candidate, shadow, is_blocked, has_ended) = (None, None, None, false, false);
+        let (job, candidates, shadow, is_blocked, has_ended) = (None, [None, None], None, false, false);
         FastForward {
             limits,
             seed,
             from,
             job,
             series,
-            candidate,
+            candidates,
             shadow,
             skips,
             shadows,
@@ -127,7 +121,7 @@ impl FastForward {
     }
 
     fn restart(&mut self) {
-        (self.series, self.candidate, self.shadow) = (Series::default(), None, None);
+        (self.series, self.candidates, self.shadow) = (Series::default(), [None, None], None);
     }
 }
 
@@ -222,29 +216,39 @@ impl Simulation {
         let is_complete = left_out.is_none();
         forward.has_ended = !is_complete && forward.limits.error == Share::NONE;
         forward.is_blocked = obstacle.is_some();
+        let left_out = left_out.filter(|_| forward.limits.error == Share::NONE);
         forward.obstacle = if forward.has_ended { left_out } else { obstacle.or(left_out) };
         if forward.is_blocked || at < forward.from || forward.is_in_shadow(time, place) {
-            forward.candidate = None;
+            forward.candidates = [None, None];
             return;
         }
-        let candidate = forward.candidate.take().filter(|candidate| candidate.is_expected(&forward.series, &loops));
-        match candidate {
-            Some(candidate) if candidate.is_over(&forward.series) => {
-                self.skip(forward, candidate, &loops, (at, end), processes);
-            }
-            Some(candidate) => forward.candidate = Some(candidate),
-            None => {
-                let Some(prospect) = forward.series.prospect(forward.limits.error, is_complete) else {
-                    forward.obstacle = forward.obstacle.take().or_else(|| forward.series.difference());
-                    return;
-                };
-                let (before, start) = (self.counters(at, processes), forward.series.len());
-                forward.candidate = Some(Candidate { prospect, start, loops, before, from: at });
+        for level in SkipLevel::ALL {
+            let candidate = forward.candidates[level as usize].take();
+            let candidate = candidate.filter(|candidate| candidate.is_expected(&forward.series, &loops));
+            match candidate {
+                Some(candidate) if candidate.is_over(&forward.series) => {
+                    match self.skip(forward, candidate, &loops, (at, end), processes) {
+                        Ok(()) => return,
+                        Err(reason) => forward.obstacle = Some(reason),
+                    }
+                }
+                Some(candidate) => forward.candidates[level as usize] = Some(candidate),
+                None => match forward.series.prospect(level, forward.limits.error, is_complete) {
+                    Ok(prospect) => {
+                        let (before, start) = (self.counters(at, processes), forward.series.len());
+                        let candidate = Candidate { prospect, start, loops: loops.clone(), before, from: at };
+                        forward.candidates[level as usize] = Some(candidate);
+                    }
+                    Err(reason) => forward.obstacle = forward.obstacle.take().or(reason),
+                },
             }
         }
     }
 
-    /// Skips repetitions like those of a candidate, if they are as expected and enough are left.
+    /// Skips repetitions like those of a candidate, or simulates them in its shadow.
+    ///
+    /// # Errors
+    /// They are not as expected, or too few are left.
     fn skip(
         &mut self,
         forward: &mut FastForward,
@@ -252,7 +256,7 @@ impl Simulation {
         loops: &[JobLoop],
         (at, end): (Time, Time),
         processes: &Processes,
-    ) {
+    ) -> Result<(), String> {
         let Prospect { level, turns, span } = candidate.prospect;
         let period = forward.series.span(turns);
         let difference = parts(period.as_ps().abs_diff(span.as_ps()), period.as_ps());
@@ -263,18 +267,24 @@ impl Simulation {
         let is_enough = |count: u64| count > 0 && (allowed == 0 || Share::PARTS / count <= allowed);
         let is_known = |&(job, passes): &(u32, u32)| passes > 0 && (job == own || is_enough(passes.into()));
         let times = times_left(loops, &passes).min(end.since(at).as_ps() / period.as_ps().max(1)) as u32;
-        let is_steady = level == SkipLevel::Repeated || forward.series.is_steady(turns, forward.limits.error);
-        if times == 0 || difference > allowed || !is_steady || !passes.iter().all(is_known) {
-            return;
+        if times == 0 {
+            return Err(format!("fewer repetitions are left than the {turns} that would stand for them"));
+        }
+        if difference > allowed {
+            return Err(format!("{turns} repetitions last {} more or less than those before", percent(difference)));
+        }
+        if level == SkipLevel::Steady {
+            forward.series.check_steady(turns, forward.limits.error)?;
+        }
+        if !passes.iter().all(is_known) {
+            return Err("repetitions of the jobs are not in step".to_owned());
         }
         let after = self.counters(at, processes);
         let Candidate { before, from, .. } = candidate;
         let fewest = processes.share(fewest_messages(&before, &after)).into_iter().flatten().min();
         if level == SkipLevel::Steady && !fewest.is_none_or(is_enough) {
             let needed = Share::PARTS.div_ceil(allowed);
-            let missing = format!("a stream without end completes fewer than {needed} messages in the time");
-            forward.obstacle = Some(missing);
-            return;
+            return Err(format!("a stream without end completes fewer than {needed} messages in the time"));
         }
         let repeated = Repeated { before, after, times: times.into(), from, period };
         let repetitions = passes.iter().find(|(job, _)| *job == own).map_or(0, |&(_, passes)| u64::from(passes));
@@ -293,11 +303,12 @@ impl Simulation {
         if is_shadow {
             let (start, done) = forward.series.last().map(|last| (last.time, last.place.done)).expect("a loop turns");
             forward.shadow = Some(Shadow { row: SkipRow { events: 0, ..row }, start, done });
-            return;
+            return Ok(());
         }
         self.skip_repetitions(&passes, times, period);
         forward.skips.push((row, repeated));
         forward.restart();
+        Ok(())
     }
 
     /// Moves all ranks forward, each job `times` times by its repetitions of a period.
@@ -311,43 +322,4 @@ impl Simulation {
             }
         }
     }
-}
-
-impl Candidate {
-    /// Whether as many turns have passed as it has.
-    fn is_over(&self, series: &Series) -> bool {
-        series.len() - self.start == self.prospect.turns
-    }
-
-    /// Whether ranks are in the loops of its start, and the last turn is as it says.
-    fn is_expected(&self, series: &Series, loops: &[JobLoop]) -> bool {
-        let is_same = self.loops.len() == loops.len() && self.loops.iter().zip(loops).all(|(a, b)| a.is_that_of(b));
-        is_same && (self.prospect.level == SkipLevel::Steady || series.is_repeated(self.prospect.turns))
-    }
-
-    /// Repetitions of each job since its start; 0 where its ranks have not made enough.
-    fn passes(&self, loops: &[JobLoop]) -> Vec<(u32, u32)> {
-        let passes = |(before, after): (&JobLoop, &JobLoop)| {
-            let [own, most, fewest] = [0, 1, 2].map(|side| after.done[side].saturating_sub(before.done[side]));
-            let is_equal = self.prospect.level == SkipLevel::Steady || (own, own) == (most, fewest);
-            (after.job, if is_equal && own <= after.done[2] { own } else { 0 })
-        };
-        self.loops.iter().zip(loops).map(passes).collect()
-    }
-}
-
-/// Messages of the stream without end that completes fewest between two counts.
-fn fewest_messages(before: &ReportPart, after: &ReportPart) -> Option<u64> {
-    let messages = |part: &ReportPart| -> Vec<_> {
-        let endless = part.streams.iter().filter(|(_, row)| row.total == 0);
-        endless.map(|(_, row)| row.messages).collect()
-    };
-    messages(before).into_iter().zip(messages(after)).map(|(before, after)| after - before).min()
-}
-
-/// How often all jobs can skip their repetitions and perform others after them.
-fn times_left(loops: &[JobLoop], passes: &[(u32, u32)]) -> u64 {
-    let left = |own: &JobLoop| (own.times() - own.done[1]).saturating_sub(2);
-    let times = loops.iter().zip(passes).map(|(own, &(_, passes))| u64::from(left(own) / passes.max(1)));
-    times.min().unwrap_or(0)
 }

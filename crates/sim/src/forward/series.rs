@@ -153,11 +153,19 @@ impl Series {
     }
 
     /// Expectation of turns to come; `is_complete` says whether digests have all that matters.
-    pub fn prospect(&self, error: Share, is_complete: bool) -> Option<Prospect> {
-        let level = SkipLevel::Repeated;
-        let period = is_complete.then(|| self.period()).flatten();
-        let repeated = period.map(|turns| Prospect { level, turns, span: self.span(turns) });
-        repeated.or_else(|| self.steady(error))
+    ///
+    /// # Errors
+    /// The reason why none is known, where it has a name.
+    pub fn prospect(&self, level: SkipLevel, error: Share, is_complete: bool) -> Result<Prospect, Option<String>> {
+        let turns = match level {
+            SkipLevel::Repeated if !is_complete => Err(None),
+            // Of what differs in repetitions, that of the means matters where these may stand for others.
+            SkipLevel::Repeated if error > Share::NONE => self.period().ok_or(None),
+            SkipLevel::Repeated => self.period().ok_or_else(|| self.difference()),
+            SkipLevel::Steady if error == Share::NONE => Err(None),
+            SkipLevel::Steady => self.steady(error).map_err(Some),
+        };
+        turns.map(|turns| Prospect { level, turns, span: self.span(turns) })
     }
 
     /// The shortest period of the last turns.
@@ -171,22 +179,40 @@ impl Series {
     }
 
     /// Batches of the last turns, of half of all or more, if their means agree: what lasts for a shorter time may end.
-    fn steady(&self, error: Share) -> Option<Prospect> {
+    fn steady(&self, error: Share) -> Result<usize, String> {
         let mut batches = std::iter::successors(Some(BATCH_MIN), |batch| Some(2 * batch));
-        let turns = BATCHES * batches.find(|batch| 2 * BATCHES * batch >= self.len())?;
-        let is_steady = error > Share::NONE && turns < self.len() && self.is_steady(turns, error);
-        is_steady.then(|| Prospect { level: SkipLevel::Steady, turns, span: self.span(turns) })
+        let turns = BATCHES * batches.find(|batch| 2 * BATCHES * batch >= self.len()).unwrap_or(BATCH_MIN);
+        if turns >= self.len() {
+            let (count, batch) = (self.len(), turns / BATCHES);
+            return Err(format!("{count} repetitions in a row are too few for four batches of {batch}"));
+        }
+        self.check_steady(turns, error).map(|()| turns)
     }
 
-    /// Whether batches of the last turns take the same time and have as many packets, and ranks do not drift against
-    /// each other so far that they meet otherwise in what follows.
-    pub fn is_steady(&self, turns: usize, error: Share) -> bool {
+    /// Rejects turns whose batches differ in time or packets, or whose ranks drift against each other so far that they
+    /// meet otherwise in what follows.
+    ///
+    /// # Errors
+    /// What differs, and by how much.
+    pub fn check_steady(&self, turns: usize, error: Share) -> Result<(), String> {
         let left = self.last().map_or(0, |turn| turn.place.times - turn.place.done);
-        let allowed = self.span(turns).as_ps() as f64 / turns as f64 * error.parts() as f64 / Share::PARTS as f64;
-        let is_even = |of: fn(&Turn) -> u64| self.spread(turns, of) <= error.parts();
-        is_even(|turn| turn.time.as_ps())
-            && is_even(|turn| turn.packets)
-            && self.drift(turns) * f64::from(left) <= allowed
+        let repetition = self.span(turns).as_ps() as f64 / turns as f64;
+        let drift = self.drift(turns) * f64::from(left);
+        let times = ("times", self.spread(turns, |turn| turn.time.as_ps()));
+        for (name, spread) in [times, ("packet-hops", self.spread(turns, |turn| turn.packets))] {
+            if spread > error.parts() {
+                let batch = turns / BATCHES;
+                return Err(format!("{name} of batches of {batch} repetitions differ by {}", percent(spread)));
+            }
+        }
+        let allowed = repetition * error.parts() as f64 / Share::PARTS as f64;
+        if drift > allowed {
+            let [drift, allowed] = [drift, allowed].map(|ps| ps / 1000.0);
+            return Err(format!(
+                "ranks drift by {drift:.3} ns in what is left, of which {allowed:.3} ns are within the error"
+            ));
+        }
+        Ok(())
     }
 
     /// Drift of offsets between ranks in a turn, 0 where it is no more than noise [ps].
@@ -222,6 +248,11 @@ impl Series {
     }
 }
 
+/// Parts of [`Share::PARTS`] in percent.
+pub(super) fn percent(parts: u64) -> String {
+    format!("{:.2} %", 100.0 * parts as f64 / Share::PARTS as f64)
+}
+
 /// A difference by the size of what differs [parts of [`Share::PARTS`]].
 pub(super) fn parts(difference: u64, size: u64) -> u64 {
     let parts = u128::from(difference) * u128::from(Share::PARTS) / u128::from(size.max(1));
@@ -250,7 +281,7 @@ mod tests {
         for (number, turn) in (0..).zip(&mut series.turns) {
             turn.offsets = [offset(number); PROJECTIONS];
         }
-        series.prospect(error(), true).is_none()
+        series.prospect(SkipLevel::Steady, error(), true).is_err()
     }
 
     #[test]
@@ -269,32 +300,34 @@ mod tests {
     fn equal_digests_are_a_period_and_equal_times_alone_are_none() {
         let alternating = series((0..12).map(|turn| (100 + turn % 2, turn % 2)));
         let expected = Prospect { level: SkipLevel::Repeated, turns: 2, span: Duration::from_ps(201) };
-        assert_eq!(alternating.prospect(Share::NONE, true), Some(expected));
-        assert_eq!(alternating.prospect(Share::NONE, false), None);
+        let repeated = |series: &Series, is_complete| series.prospect(SkipLevel::Repeated, Share::NONE, is_complete);
+        assert_eq!(repeated(&alternating, true), Ok(expected));
+        assert_eq!(repeated(&alternating, false), Err(None));
         assert!(alternating.is_repeated(2) && !alternating.is_repeated(1));
-        assert_eq!(series((0..12).map(|turn| (100, turn))).prospect(Share::NONE, true), None);
+        assert!(repeated(&series((0..12).map(|turn| (100, turn))), true).is_err());
         // A period must be seen twice, and three turns at least.
-        assert_eq!(series([(100, 0), (100, 7), (100, 7), (100, 7)]).prospect(Share::NONE, true), None);
-        assert!(series([(100, 0), (100, 7), (100, 7), (100, 7), (100, 7)]).prospect(Share::NONE, true).is_some());
+        assert_eq!(repeated(&series([(100, 0), (100, 7), (100, 7), (100, 7)]), true), Err(None));
+        assert!(repeated(&series([(100, 0), (100, 7), (100, 7), (100, 7), (100, 7)]), true).is_ok());
     }
 
     #[test]
     fn batches_with_equal_means_are_steady() {
         let noisy = |turns: u64, amplitude: u64| series((0..turns).map(|turn| (10_000 + turn % 3 * amplitude, turn)));
-        let turns = |series: &Series| series.prospect(error(), true).map(|prospect| prospect.turns);
+        let turns = |series: &Series| series.steady(error()).ok();
         assert_eq!(turns(&noisy(32, 100)), Some(16), "batches of four differ by less than 1 %");
         assert_eq!(turns(&noisy(16, 100)), None, "there are four of them");
-        assert_eq!(noisy(32, 100).prospect(Share::NONE, true), None);
+        assert_eq!(noisy(32, 100).prospect(SkipLevel::Steady, Share::NONE, true), Err(None));
         // Batches of eight average more.
         assert_eq!((turns(&noisy(32, 400)), turns(&noisy(40, 400))), (None, Some(32)));
-        // Batches of a trend of 0.3 % a turn differ by 1.2 % from one to the next.
-        assert_eq!(turns(&series((0..32).map(|turn| (10_000 + 30 * turn, turn)))), None);
+        // Batches of a trend of 0.3 % a turn differ by 1.2 % of the start from one to the next.
+        let trend = series((0..32).map(|turn| (10_000 + 30 * turn, turn)));
+        assert_eq!(trend.steady(error()).unwrap_err(), "times of batches of 4 repetitions differ by 3.36 %");
     }
 
     #[test]
     fn a_plateau_must_last_for_half_of_all_turns() {
         let plateaus = |turns: u64| series((0..turns).map(|turn| (if turn / 20 % 2 == 0 { 800 } else { 720 }, turn)));
-        let is_steady = |turns: u64| plateaus(turns).prospect(error(), true).is_some();
+        let is_steady = |turns: u64| plateaus(turns).steady(error()).is_ok();
         assert!(is_steady(20) && !is_steady(38) && !is_steady(60) && !is_steady(80));
     }
 }

@@ -193,3 +193,27 @@ fn streams_without_end_are_skipped_by_as_many_messages_as_they_complete() {
     }
     assert!(skips > 0, "messages of 1 kB are many");
 }
+
+/// Streams end late in the loop: too few repetitions are left for a plateau of half of them.
+#[test]
+fn repetitions_that_repeat_others_are_skipped_at_any_error() {
+    let full = beside(&Incast { sources: 3, messages: Some(150), ..Incast::default() });
+    let skips = |error| run(&forwarded(&full, error), 1).skips;
+    let exact = skips(Share::NONE);
+    assert!(!exact.is_empty());
+    for error in [1, 10].map(Share::percent) {
+        assert_eq!(format!("{:?}", skips(error)), format!("{exact:?}"));
+    }
+}
+
+#[test]
+fn the_steady_level_names_what_is_missing() {
+    let reason = |iterations, error| {
+        let workload = AllToAll { ranks: 8, bytes: Bytes::new(20_000), iterations, ..AllToAll::default() };
+        run(&forwarded(&tree(tcp(), &Workload::AllToAll(workload)), error), 1).skip_obstacle.unwrap_or_default()
+    };
+    let short = reason(16, Share::percent(1));
+    assert!(short.contains("repetitions in a row are too few for four batches of 4"), "{short}");
+    let strict = reason(40, Share::MIN);
+    assert!(strict.starts_with("ranks drift by ") && strict.contains("0.000 ns are within the error"), "{strict}");
+}
