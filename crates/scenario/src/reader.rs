@@ -257,9 +257,22 @@ impl<'de> Deserializer<'de> for ValueReader {
         }
     }
 
+    /// A list has no keys: a structure is not read by the order of its fields.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        match self.0 {
+            Value::Array(_) => Err(ReadError::new("a list", "a table")),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        tuple_struct map identifier ignored_any
     }
 }
 
@@ -330,11 +343,7 @@ impl<'de> de::VariantAccess<'de> for NamedMember {
     type Error = ReadError;
 
     fn unit_variant(self) -> Result<(), ReadError> {
-        let is_empty = |value: &Value| match value {
-            Value::Table(table) => table.is_empty(),
-            Value::Array(list) => list.is_empty(),
-            _ => false,
-        };
+        let is_empty = |value: &Value| value.as_table().is_some_and(Table::is_empty);
         match self.parameters {
             Some(value) if !is_empty(&value) => Err(ReadError::at(&self.name, shown_value(&value), "no parameters")),
             _ => Ok(()),
@@ -351,8 +360,13 @@ impl<'de> de::VariantAccess<'de> for NamedMember {
         ValueReader(value).deserialize_any(visitor).map_err(|error| error.within(Part::Key(name)))
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, ReadError> {
-        self.tuple_variant(0, visitor)
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        let (name, value) = self.parameters()?;
+        ValueReader(value).deserialize_struct("", fields, visitor).map_err(|error| error.within(Part::Key(name)))
     }
 }
 
@@ -419,6 +433,14 @@ mod tests {
         let text = "latency = 5\nporst = 1\nports = -1\nmode = {}\njobs = [{ name = 1 }, {}]\nweights = [1]";
         let keys: Vec<String> = mistakes(text).iter().map(|line| line.split(':').next().unwrap().to_owned()).collect();
         assert_eq!(keys, ["jobs.0.name", "latency", "mode", "porst", "ports", "weights"]);
+    }
+
+    #[test]
+    fn a_list_is_no_table_by_the_order_of_its_keys() {
+        for (text, key) in [("jobs = [[\"a\"]]", "jobs.0"), ("mode.alpha = [4]", "mode.alpha")] {
+            assert_eq!(mistakes(text), [format!("{key}: a list; expected a table")]);
+        }
+        assert_eq!(mistakes("mode.plain = []"), ["mode.plain: a list; expected no parameters"]);
     }
 
     #[test]
