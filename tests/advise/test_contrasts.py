@@ -1,11 +1,13 @@
 """Sentences on the worth of a fabric, a transport and a placement."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from etherweave.advise import AdviseError, Answer, answer, load_question, prepare
+from etherweave.advise.answer import without_technologies
 from etherweave.sweeps import executor
 from support.questions import SETTINGS as FOUR_SAMPLES
 from support.questions import write
@@ -70,6 +72,28 @@ def test_what_no_fabric_tries_is_named_with_its_key(tmp_path: Path) -> None:
         'Paths: not compared; a fabric with `routing = "spray"` shows what it is worth',
         "Placement: not compared; a fabric with `placement.linear = {}` shows what it is worth",
     ]
+
+
+def test_paths_of_each_fabric_are_named_where_entropy_values_spread_packets(tmp_path: Path) -> None:
+    many = TREE.replace("cores = 1", "cores = 2")
+    other = fabric("Ultra Ethernet", "roce").replace("ethernet-100-roce", "ultra-ethernet-400")
+    fabrics = [text.replace(TREE, many) for text in (fabric("RoCE", "roce"), other)]
+    question = load_question(write(tmp_path, SETTINGS, *fabrics, HALO))
+    result = answer(prepare(question), tmp_path / "out", executor("local", 1))
+    (line,) = (text for text in result.contrasts if text.startswith("Paths"))
+    assert line == (
+        "Paths for a pair of hosts: RoCE one path (up_down), Ultra Ethernet several (ecmp by "
+        "entropy values); no two fabrics differ in them alone."
+    )
+
+
+def test_the_example_book_knows_no_technology(tmp_path: Path) -> None:
+    fabrics = [fabric("RoCE", "roce"), fabric("TCP", "tcp")]
+    own = load_question(write(tmp_path, SETTINGS, *fabrics, HALO))
+    example = replace(own, settings=replace(own.settings, prices="example"))
+    assert without_technologies(own) == []
+    (sentence,) = without_technologies(example)
+    assert sentence.endswith("are by rate, ports and cables alone.")
 
 
 def test_a_placement_that_is_none_is_a_mistake_with_its_key(tmp_path: Path) -> None:

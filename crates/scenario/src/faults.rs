@@ -1,7 +1,7 @@
 //! Faults during a run: `[[faults.degraded]]`, `[[faults.down]]`, `[[faults.pause_storm]]`. Links that never worked
 //! are `as_built.failed` of the topology.
 
-use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, SwitchId};
+use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, SwitchId, Time};
 use etherweave_routing::Outage;
 use etherweave_sim::{DegradedLink, ForwardErrorCorrection, LinkRetry, PauseStorm, params::FlowControl};
 use etherweave_topology::Topology;
@@ -160,6 +160,16 @@ pub(crate) fn warnings(scenario: &Scenario) -> Vec<String> {
         Some(format!("{key}: {} is lossy; switches ignore pauses of it", lossy.get()))
     };
     scenario.faults.pause_storm.iter().enumerate().filter_map(of_storm).collect()
+}
+
+/// Storms that begin when the run has ended.
+pub(crate) fn warnings_after(scenario: &Scenario, end: Time) -> impl Iterator<Item = String> {
+    let storms = scenario.faults.pause_storm.iter().enumerate();
+    let late = storms.filter(move |(_, storm)| Time::ZERO + storm.from >= end);
+    late.map(move |(number, storm)| {
+        let end = end.since(Time::ZERO);
+        format!("faults.pause_storm.{number}.from: {}; the run ends at {end}, before any pause", storm.from)
+    })
 }
 
 /// Hosts that pause their switches without end; the simulator checks the times.

@@ -12,7 +12,7 @@ use etherweave_topology::Topology;
 use crate::outcome::{SentCounts, Summary, Windows, finished, warnings};
 use crate::scenario::{Scenario, experiment, port_named, read};
 use crate::{
-    Estimate, Outcome, ScenarioError, check, check::RUN_MAX, estimate, flow_rows::FlowRows, flow_rows::GROUP,
+    Estimate, Outcome, ScenarioError, check, check::RUN_MAX, estimate, faults, flow_rows::FlowRows, flow_rows::GROUP,
     host_ports::generate, memory::MemoryLimit, nodes, prototypes, prototypes::Prototypes, routing::pause_warning,
     tables::late_tables, tables::tables, warm_up,
 };
@@ -218,6 +218,7 @@ impl Run {
                 self.estimate.warnings,
                 warnings(&self.scenario, &report, &sent),
                 unpaused.into_iter().collect(),
+                faults::warnings_after(&self.scenario, totals.end).collect(),
                 warmed_up,
             ]
             .concat(),

@@ -1,5 +1,6 @@
 """The answer: what each fabric does and costs, which comes first, and what decides it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from etherweave.sweeps import Executor, executor
 
 WAITS_MIN = 0.1
 """Share of a difference of times from which on a kind of waits is named that makes it."""
+EXAMPLE = "example"  # The price book of round numbers.
 NOT_MODELLED = (
     "Jobs run one at a time; what they would do to each other is not in their times.",
     "Files, logins and services of the site: only the messages of the jobs are sent.",
@@ -131,7 +133,7 @@ def answer(
         _differs(standings),
         [line for line, is_hidden in hosts if is_hidden],
         [line for line, is_hidden in hosts if not is_hidden],
-        [*NOT_MODELLED, *_without_nodes(question)],
+        [*NOT_MODELLED, *without_technologies(question), *_without_nodes(question)],
         prepared.fixed,
         (screened.done or done).status.runs,
         done.carried_out + (screened.done.carried_out if screened.done else 0),
@@ -285,6 +287,17 @@ def _chosen_in_flow(every: Sequence[str], close: Sequence[str]) -> list[str]:
     """Say which fabrics flow-level mode has left out."""
     far = [name for name in every if name not in close]
     return [f"{', '.join(far)}: left out, and not simulated packet by packet."] if far else []
+
+
+def without_technologies(question: Question) -> list[str]:
+    """Say that the book of examples has one price for a rate, where interconnects differ."""
+    if question.settings.prices != EXAMPLE:
+        return []
+    profiles = (str(fabric.keys.get("interconnect.profile")) for fabric in question.candidates)
+    technologies = {re.sub(r"\d+", "", profile) for profile in profiles}
+    parts = "rate, ports and cables alone"
+    text = f"The technology in prices: those of the example book are by {parts}."
+    return [text] if len(technologies) > 1 else []
 
 
 def _without_nodes(question: Question) -> list[str]:

@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from etherweave.advise.evaluation import Evaluation
 from etherweave.advise.question import Candidate, Job, Question
@@ -12,7 +13,22 @@ from etherweave.api.limits import HIDES
 from etherweave.api.what_if import BY_FLOW
 
 _OBSERVED = Draw(OBSERVED, 0, {})
-TRANSPORTS = {"roce": "RoCE", "tcp": "TCP"}  # Names of transports in sentences.
+TRANSPORTS = {
+    "roce": "RoCE",
+    "tcp": "TCP",
+    "uet": "Ultra Ethernet",
+}  # Names of transports in sentences.
+
+
+BY_VALUES = "by entropy values"
+"""End of a routing whose hashes senders change from packet to packet."""
+
+
+def _has_values(transport: str, keys: Mapping[str, Any]) -> bool:
+    """Return whether senders give packets of a connection several entropy values."""
+    if transport == "uet":
+        return bool(keys["delivery"] != "rod" and keys["entropies"] > 1)
+    return transport == "roce" and "load_balancing" in keys
 
 
 @dataclass(frozen=True)
@@ -30,9 +46,11 @@ class Aspects:
         """Read them from the scenario of a job."""
         job = sending.placed(candidate.placement)
         scenario = tomllib.loads(candidate.resolve({**job_keys(job, _OBSERVED), "design": {}}))
+        ((transport, keys),) = scenario["transport"].items()
+        by_values = f" {BY_VALUES}" if _has_values(transport, keys) else ""
         return cls(
-            next(iter(scenario["transport"])),
-            f"{scenario.get('routing')} {scenario.get('selection')}",
+            transport,
+            f"{scenario.get('routing')} {scenario.get('selection')}{by_values}",
             str(scenario["job"][0].get("placement")),
             str(scenario["topology"]),
             scenario["job"][0].get("ranks_per_host", 1),
@@ -41,7 +59,13 @@ class Aspects:
     @property
     def takes_one_path(self) -> bool:
         """Return whether a flow has one of several paths."""
-        return "single_switch" not in self.topology and self.routing.split()[0] in BY_FLOW
+        is_hashed = self.routing.startswith("ecmp ") and self.routing.endswith(BY_VALUES)
+        return "single_switch" not in self.topology and self.by in BY_FLOW and not is_hashed
+
+    @property
+    def by(self) -> str:
+        """Return the name of the routing."""
+        return self.routing.split()[0]
 
     @property
     def is_scattered(self) -> bool:
@@ -63,7 +87,7 @@ def contrasts(evaluation: Evaluation, question: Question, draws: Sequence[Draw])
     known = _aspects(evaluation, question)
     return [
         *_transport(evaluation, known, draws),
-        *_tried(evaluation, known, draws, "routing", _SPRAY),
+        *(_tried(evaluation, known, draws, "routing", _SPRAY) or _paths(known)),
         *_tried(evaluation, known, draws, "placement", _IN_ORDER),
     ]
 
@@ -131,6 +155,19 @@ def _tried(
     if not all(fabric.takes_one_path and fabric.is_scattered for fabric in known.values()):
         return []
     return [f"{title}: not compared; a fabric with `{keys}` shows what it is worth if {meaning}."]
+
+
+def _paths(known: Mapping[str, Aspects]) -> list[str]:
+    """Say which paths packets of each fabric take, where that differs beside other aspects."""
+    if len({fabric.takes_one_path for fabric in known.values()}) < 2:
+        return []
+
+    def of(fabric: Aspects) -> str:
+        values = f" {BY_VALUES}" if fabric.routing.endswith(BY_VALUES) else ""
+        return f"{'one path' if fabric.takes_one_path else 'several'} ({fabric.by}{values})"
+
+    each = ", ".join(f"{name} {of(fabric)}" for name, fabric in known.items())
+    return [f"Paths for a pair of hosts: {each}; no two fabrics differ in them alone."]
 
 
 def _times(evaluation: Evaluation, pair: tuple[str, str], draws: Sequence[Draw]) -> str:

@@ -56,3 +56,15 @@ fn a_degraded_link_has_the_code_of_its_class_unless_it_states_its_own() {
     assert_eq!(damaged(&[("fec.local", "\"rs528\"")]), 0);
     assert_eq!(damaged(&[("fec.local", "\"rs528\""), ("faults.degraded.0.fec", "\"none\"")]), damaged(&[]));
 }
+
+#[test]
+fn a_storm_after_the_end_of_the_run_is_warned_of() {
+    let warnings = |from: &str| {
+        let storm = format!("[{{ host = \"host1\", from = \"{from}\" }}]");
+        run(&[("faults.pause_storm", &storm)]).summary.warnings
+    };
+    let [warning] = &warnings("2s")[..] else { panic!("a single warning") };
+    assert!(warning.starts_with("faults.pause_storm.0.from: 2s; the run ends at "), "{warning}");
+    assert!(warning.ends_with(", before any pause"), "{warning}");
+    assert!(!warnings("0s").iter().any(|warning| warning.contains("pause_storm")));
+}
