@@ -65,6 +65,9 @@ def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Pa
     reason = "TCP takes packets that overtake each other for losses"
     assert (answers["paths"]["time_us"], answers["paths"]["reason"]) == (None, reason)
     assert answers["taper"]["time_us"] is not None
+    text = command_line.run_here("explain", scenario, "--what-if").stdout
+    assert f"not known: {reason}" in text
+    assert "no difference: ranks are on hosts in order" not in text, "they are on given hosts"
 
 
 def test_a_result_is_explained_without_running_again(scenario: Path, tmp_path: Path) -> None:
@@ -102,6 +105,21 @@ def test_a_report_of_two_results_says_which_part_differs(scenario: Path, tmp_pat
 )
 def test_what_is_not_explained_says_why(arguments: tuple[str | Path, ...], expected: str) -> None:
     assert expected in command_line.run_here("explain", *arguments, code=2).stderr
+
+
+def test_streams_are_left_out_by_name_and_have_answers(tmp_path: Path) -> None:
+    file = tmp_path / "mixed.toml"
+    ping = '[[job]]\nname = "ping"\nworkload.osu_latency = { bytes = "8B", iterations = 2 }\n'
+    streams = "{ sources = 2, messages = 4 }"
+    bulk = f'[[job]]\nname = "bulk"\nworkload.incast = {streams}\n'
+    file.write_text(f"topology.single_switch.hosts = 5\ntransport.roce = {{}}\n{ping}{bulk}")
+    assert "bulk: left out: no rank takes time" in command_line.run_here("explain", file).stdout
+    result = explained(file, "--what-if", "--job", "bulk")
+    assert (result["jobs"], result["left_out"]) == ([], ["bulk"])
+    answers = {answer["without"]: answer for answer in result["what_if"]}
+    assert answers["rate"]["time_us"] < 0.6 * answers["rate"]["base_us"]
+    text = command_line.run_here("explain", file, "--what-if").stdout
+    assert "no difference: all hosts are on one switch" in text
 
 
 def test_a_result_without_ranks_says_which_key_is_missing(tmp_path: Path) -> None:

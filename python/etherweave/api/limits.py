@@ -300,12 +300,10 @@ def difference(slow: JobLimits, fast: JobLimits) -> str:
     more = _more(slow.parts_ns, fast.parts_ns)
     largest = next(iter(more.values()), 0.0)
     parts = [part for part, time in more.items() if time >= PART_MIN * largest][:PARTS_MAX]
-    divided = next((part for part in parts if part in DIVIDED), None)
-    ports = f" ({_ports(slow, fast)})" if divided and slow.waits and fast.waits else ""
-    return ", ".join(
-        f"{PARTS[part][1]} {time_words(more[part])}{ports if part == divided else ''}"
-        for part in parts
-    )
+    words = ", ".join(f"{PARTS[part][1]} {time_words(more[part])}" for part in parts)
+    if not (slow.waits and fast.waits) or not any(part in DIVIDED for part in parts):
+        return words
+    return f"{words}; of waits in the network {_ports(slow, fast)}"
 
 
 def _ports(slow: JobLimits, fast: JobLimits) -> str:
@@ -313,11 +311,14 @@ def _ports(slow: JobLimits, fast: JobLimits) -> str:
     kind, time = next(iter(_more(slow.kinds_ns, fast.kinds_ns).items()), ("other", 0.0))
     groups = slow.groups_ns
     causes = [cause for cause in slow.causes_ns if cause.kind == kind and cause.node]
+    total = sum(slow.kinds_ns.values()) - sum(fast.kinds_ns.values())
+    others = " (those of other kinds are shorter)" if time > total else ""
+    words = f"{KINDS[kind]} {time_words(time)}{others}"
     if not causes:
-        return f"{KINDS[kind]} {time_words(time)}"
+        return words
     most = max(causes, key=lambda cause: groups[cause.group])
     behind = slow.jobs_ahead(most.group)
-    words = f"{KINDS[kind]} {time_words(time)}, most at {most.place}"
+    words = f"{words}, most at {most.place}"
     return f"{words}, behind packets of {behind}" if behind else words
 
 

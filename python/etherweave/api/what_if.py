@@ -23,6 +23,9 @@ BY_FLOW = ("up_down", "ecmp", "shortest_path", "minimal")
 """Routings by which every packet of a flow may take one path."""
 MAX_PORTS = 16
 """Ports of a host, at most."""
+NO_RATES = "the file of the fabric has the rates of links"
+NO_SPRAYING = "TCP takes packets that overtake each other for losses"
+"""Why a limit cannot be removed; all other reasons say that there is no such limit."""
 GROUPS = ("dragonfly", "dragonfly_plus", "flattened_butterfly", "hyperx")
 """Fabrics on which packets take any path by UGAL, not by spraying."""
 CALLS = ("_call", "_overhead", "receive_frame", "receive_batch", "acknowledgement", "interrupt")
@@ -51,6 +54,7 @@ class Answer:
     base_us: float  # Its time with all limits [us].
     time_us: float | None  # Its time without this one [us]; None where that is not known.
     reason: str = ""  # Why it is not.
+    is_as_it_is: bool = False  # Whether the scenario has no such limit, so that nothing changes.
 
     @property
     def saved(self) -> float | None:
@@ -83,7 +87,7 @@ def _no_bus(scenario: Scenario) -> str:
     fabric, nic = _fabric(scenario)[1], scenario.setdefault("nic", {})
     rate = fabric.get("host_rate") or fabric.get("rate")
     if not isinstance(rate, str):
-        return "the file of the fabric has the rates of links"
+        return NO_RATES
     links = _times(rate, MAX_PORTS if "host_ports" in scenario else 1)
     if "pcie" not in nic and _gbps(nic["drain_rate"]) >= _gbps(links):
         return "no link of a host is faster than its NIC"
@@ -144,7 +148,7 @@ def _hosts(scenario: Scenario) -> int:
 
 
 def _twice_the_rate(scenario: Scenario) -> str:
-    return "" if scale_rates(scenario, 2) else "the file of the fabric has the rates of links"
+    return "" if scale_rates(scenario, 2) else NO_RATES
 
 
 def scale_rates(scenario: Scenario, factor: float) -> bool:
@@ -199,7 +203,7 @@ def _any_path(scenario: Scenario) -> str:
     if routing not in BY_FLOW:
         return f"{routing} chooses paths packet by packet"
     if "roce" not in scenario["transport"]:
-        return "TCP takes packets that overtake each other for losses"
+        return NO_SPRAYING
     scenario["routing"] = "ugal_local" if kind in GROUPS else "spray"
     scenario["transport"]["roce"]["reliability"] = "selective_repeat"
     scenario.pop("selection", None)
@@ -229,15 +233,17 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
         scenario = tomllib.loads(resolved)
         scenario.pop("observe", None)
         values: dict[str, float] = {}
+        is_as_it_is = False
         try:
             reason = question.change(scenario)
+            is_as_it_is = bool(reason) and reason not in (NO_RATES, NO_SPRAYING)
             if not reason:
                 reason, values = "the job has no times", job_times(simulate(scenario))
         except ScenarioError as error:
             reason = str(error.mistakes[0])
         for job, base_us in times.items():
             named = (question.name, question.words, question.place)
-            yield Answer(*named, job, base_us, values.get(job), reason)
+            yield Answer(*named, job, base_us, values.get(job), reason, is_as_it_is)
 
 
 def job_times(result: Result) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -63,7 +64,8 @@ def explain(
         simulate = partial(_simulate, source.stem, threads, memory_limit)
         result = _result(source, simulate, parameters.overrides(settings), ports)
         own = [limit for limit in limits(result) if job in (None, limit.job)]
-        if not own:
+        left_out = _left_out(result, job)
+        if not own and not (left_out and if_not):
             reject(_reason(result, job))
         answers: list[Answer] = []
         if if_not:
@@ -72,7 +74,9 @@ def explain(
                 for answer in what_if(result.resolved, result, simulate)
                 if job in (None, answer.job)
             ]
-    print(_json(own, answers) if as_json else _text(own, answers, longest))
+    if as_json:
+        return print(_json(own, answers, left_out))
+    return print("\n".join([*_text(own, answers, longest), *_others(left_out, answers)]))
 
 
 def _simulate(
@@ -124,7 +128,27 @@ def _reason(result: Result, job: str | None) -> str:
     )
 
 
-def _json(job_limitses: list[JobLimits], answers: list[Answer]) -> str:
+def _left_out(result: Result, job: str | None) -> list[str]:
+    """List the jobs that have no ranks, and so no path."""
+    known = {limit.job for limit in limits(result)}
+    jobs = tomllib.loads(result.resolved).get("job", []) if result.columns("path") else []
+    return [own["name"] for own in jobs if own["name"] not in known and job in (None, own["name"])]
+
+
+def _others(left_out: list[str], answers: list[Answer]) -> list[str]:
+    """Say which jobs have no path, and how long their streams take without a limit."""
+    reason = "no rank takes time, and streams have no path; `etherweave report` has their rates"
+    return [
+        line
+        for name in left_out
+        for line in (
+            f"{name}: left out: {reason}, ports and queues",
+            *_answers([own for own in answers if own.job == name]),
+        )
+    ]
+
+
+def _json(job_limitses: list[JobLimits], answers: list[Answer], left_out: list[str]) -> str:
     jobs = [
         {"job": job_limits.job, **job_limits.figures(), "causes": _causes_of(job_limits)}
         for job_limits in job_limitses
@@ -139,7 +163,7 @@ def _json(job_limitses: list[JobLimits], answers: list[Answer]) -> str:
         }
         for answer in answers
     ]
-    return json.dumps({"jobs": jobs, "what_if": questions}, indent=2)
+    return json.dumps({"jobs": jobs, "what_if": questions, "left_out": left_out}, indent=2)
 
 
 def _causes_of(job_limits: JobLimits) -> list[dict[str, Any]]:
@@ -149,18 +173,17 @@ def _causes_of(job_limits: JobLimits) -> list[dict[str, Any]]:
     ]
 
 
-def _text(job_limitses: list[JobLimits], answers: list[Answer], longest: int) -> str:
-    return "\n".join(
-        line
-        for job_limits in job_limitses
-        for line in (
+def _text(job_limitses: list[JobLimits], answers: list[Answer], longest: int) -> Iterator[str]:
+    for job_limits in job_limitses:
+        own = [answer for answer in answers if answer.job == job_limits.job]
+        yield from (
             job_limits.sentence(),
             *_bars(job_limits),
             *_causes(job_limits),
             *_longest(job_limits, longest),
-            *_answers(job_limits, [own for own in answers if own.job == job_limits.job]),
+            *_answers(own),
+            *_most(job_limits, own),
         )
-    )
 
 
 def _bars(job_limits: JobLimits) -> list[str]:
@@ -201,7 +224,7 @@ def _stretch(stretch: Stretch) -> str:
     )
 
 
-def _answers(job_limits: JobLimits, answers: list[Answer]) -> list[str]:
+def _answers(answers: list[Answer]) -> list[str]:
     if not answers:
         return []
     width = max(len(answer.words) for answer in answers)
@@ -210,11 +233,11 @@ def _answers(job_limits: JobLimits, answers: list[Answer]) -> list[str]:
         + (
             f"{answer.time_us:12.3f} us {-(answer.saved or 0):+7.1%}"
             if answer.time_us is not None
-            else f"not known: {answer.reason}"
+            else f"{'no difference' if answer.is_as_it_is else 'not known'}: {answer.reason}"
         )
         for answer in answers
     ]
-    return [f"  what if (now {answers[0].base_us:.3f} us):", *lines, *_most(job_limits, answers)]
+    return [f"  what if (now {answers[0].base_us:.3f} us):", *lines]
 
 
 def _most(job_limits: JobLimits, answers: list[Answer]) -> list[str]:
