@@ -225,6 +225,16 @@ def invoke(place: Path, *words: str, columns: int = 120) -> tuple[int, str, str]
     return done.exit_code, done.stdout, done.stderr
 
 
+def test_a_scenario_that_is_missing_or_empty_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "fabric.toml"
+    for expected in ("No such file", "empty; expected a scenario of the fabric"):
+        done = command_line.invoke("calibrate", str(file))
+        assert done.exit_code == 2
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(str(file)) and expected in line
+        file.write_text("\n")
+
+
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the usual micro-benchmarks by some that are simulated at once."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import etherweave
+from etherweave.api.inputs import read_text
 from etherweave.api.outputs import new_files
 from etherweave.bench.measure.errors import MeasureLaunchError
 from etherweave.cli.bench.amounts import TrafficLimit
@@ -94,6 +95,7 @@ def calibrate_verb(
     """
     if scenario is None:
         return _published(study)
+    base = _scenario(scenario)
     if (site is None) == (not measured):
         reject("expected --site FILE to measure now, or --measured DIRECTORY of a measurement")
     if site and output is None:
@@ -103,7 +105,6 @@ def calibrate_verb(
     from etherweave.bench.calibration.priors import prior_of
     from etherweave.uncertainty import UncertaintyError, declared
 
-    base = _scenario(scenario)
     with mistakes(UncertaintyError):
         prior = prior_of(scenario, declared(uncertain or ()))
     if output:
@@ -133,9 +134,11 @@ def _mistakes() -> Iterator[None]:
     """Turn exceptions of a calibration into errors and exit codes."""
     from etherweave.bench.calibration import CalibrationError
     from etherweave.bench.measure import MeasureInterrupted
+    from etherweave.bench.plans import BenchmarkPlanError
 
+    known = (*LAUNCH_MISTAKES, CalibrationError, BenchmarkPlanError)
     try:
-        with mistakes(*LAUNCH_MISTAKES, CalibrationError, failures=(MeasureLaunchError,)):
+        with mistakes(*known, failures=(MeasureLaunchError,)):
             yield
     except (KeyboardInterrupt, MeasureInterrupted):
         print_error("Interrupted: all launched processes have ended; complete launches are kept.")
@@ -143,7 +146,9 @@ def _mistakes() -> Iterator[None]:
 
 
 def _scenario(file: Path) -> dict[str, Any]:
-    with mistakes(etherweave.ScenarioError):
+    with mistakes(etherweave.ScenarioError, OSError, ValueError):
+        if not read_text(file).strip():
+            reject(f"{file}: empty; expected a scenario of the fabric")
         return loads(etherweave.resolve(file))
 
 

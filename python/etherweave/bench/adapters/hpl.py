@@ -108,7 +108,7 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     order = request.size_max or int(largest) // block * block
     if order < block:
         raise plans.BenchmarkPlanError(
-            f"a matrix of order {order} is smaller than one block of {block}"
+            f"a matrix of order {order} is smaller than one block; expected {block} or more"
         )
     rows, columns = grid(ranks)
     compute = flops(order) / (CORE_FLOPS * ranks)
