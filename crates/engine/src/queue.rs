@@ -69,6 +69,7 @@ impl<'a, const N: usize> Iterator for Upcoming<'a, N> {
     fn next(&mut self) -> Option<&'a [Event]> {
         let chunk = self.chunks.get(self.next as usize)?;
         self.next = chunk.next;
+        prefetch(self.chunks, chunk.next as usize, size_of::<Chunk<N>>());
         Some(chunk.filled())
     }
 }
