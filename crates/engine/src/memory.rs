@@ -37,6 +37,14 @@ pub fn prefetch_lines<T>(elements: &[T], index: usize, lines: Range<usize>) {
     lines.for_each(|line| prefetch_line(address.wrapping_add(line * LINE)));
 }
 
+/// Begins to fetch the line of an address that is not null.
+#[inline(always)]
+pub fn prefetch_address(address: *const u8) {
+    if !address.is_null() {
+        prefetch_line(address.cast());
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 #[allow(unsafe_code)]

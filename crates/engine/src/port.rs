@@ -7,7 +7,7 @@ use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
 use super::{memory::prefetch_value, paused::Paused};
-use crate::{packet::Handle, packet::Packets, packet_list::PacketList};
+use crate::{packet::Handle, packet::NO_PACKET, packet::Packets, packet_list::PacketList};
 
 /// Where a port leads, and which entity it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -331,6 +331,16 @@ impl Port {
         if classes & !1u8.wrapping_shl(first.into()) != 0 {
             prefetch_value(&self.class_states.rest.second);
         }
+    }
+
+    /// The packet that leads the second class that it uses, if a class other than its first has packets.
+    #[inline]
+    pub fn first_of_second(&self) -> Handle {
+        let first = self.class_states.first.queue.number;
+        if self.waiting & !1u8.wrapping_shl(first.into()) == 0 {
+            return NO_PACKET;
+        }
+        self.class_states.rest.second.queue.first()
     }
 
     /// What waits in the queues of all classes, as buffers count [B].

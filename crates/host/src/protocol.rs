@@ -6,8 +6,8 @@
 
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_engine::{
-    Wires, constants::RunConstants, event::PrefetchHint, memory::prefetch_part, memory::prefetch_value, packet::Handle,
-    packet::Packet,
+    Wires, constants::RunConstants, event::PrefetchHint, memory::prefetch_address, memory::prefetch_part,
+    memory::prefetch_value, packet::Handle, packet::Packet,
 };
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
@@ -154,6 +154,16 @@ macro_rules! protocols {
                                 (Some(half), false) => prefetch_part::<$state>(state, 0..half),
                             }
                         }
+                    })*
+                }
+            }
+
+            /// Begins to fetch what a packet touches of memory apart from the state, which is there already.
+            #[inline]
+            pub fn prefetch_apart(&self, is_data: bool) {
+                match self {
+                    $(Protocol::$protocol { state, .. } => {
+                        state.apart(is_data).into_iter().for_each(prefetch_address);
                     })*
                 }
             }

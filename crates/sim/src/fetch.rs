@@ -19,7 +19,7 @@ struct Touched {
     are_packets_routed: bool,
     /// Whether a switch knows the output of a packet that arrives.
     are_outputs_known: bool,
-    /// Whether transports have states beside their endpoints.
+    /// Whether transports have states beside their endpoints, and answers maybe a class of their own.
     are_states_beside: bool,
 }
 
@@ -72,6 +72,9 @@ fn fetch_steps(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
     }
     for event in wires.queue.bucket() {
         fetch_third(wires, switches, hosts, touched, event);
+    }
+    if touched.are_states_beside {
+        wires.queue.bucket().iter().for_each(|event| fetch_fourth(wires, hosts, event));
     }
 }
 
@@ -255,18 +258,35 @@ fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
         let port = &wires.ports[event.key.place()];
         let first = port.ends_of_queue().0;
         fetch_route(wires, touched, first, 0);
+        if touched.are_states_beside {
+            let second = port.first_of_second();
+            wires.packets.prefetch(second);
+            wires.packets.prefetch_route(second);
+        }
         if let Some(packet) = wires.packets.get(first) {
             fetch_group(switches, wires, packet.ingress, packet.priority);
         }
         if let Owner::Host(host) = port.owner {
             let endpoint = hosts.nics.hosts[host].first_ready();
             fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
-            if touched.are_states_beside {
-                fetch_protocol(&hosts.nics, endpoint, false);
-            }
+        }
+    } else if event.key.is(Kind::Deliver) && touched.are_states_beside {
+        let (endpoint, is_data) = event.hint.as_endpoint();
+        if let Some(end) = hosts.nics.endpoints.get(endpoint) {
+            end.protocol.prefetch_apart(is_data);
         }
     } else if event.key.is(Kind::ThreadDone) {
         hosts.processors.threads[ThreadIndex::new(event.key.index())].prefetch_next();
+    }
+}
+
+/// The fourth, where states stand beside endpoints: the state of the connection whose turn it is to send.
+#[inline(always)]
+fn fetch_fourth(wires: &Wires, hosts: &Hosts, event: &Event) {
+    if event.key.is(Kind::TransmitterFree)
+        && let Owner::Host(host) = wires.ports[event.key.place()].owner
+    {
+        fetch_protocol(&hosts.nics, hosts.nics.hosts[host].first_ready(), false);
     }
 }
 

@@ -60,6 +60,12 @@ pub trait ConnectionState {
     /// Bytes of the state before what taking data touches, which sending and answers touch: none where both touch all.
     const SENDING: Option<usize> = None;
 
+    /// Memory apart from the state that taking data touches first, or sending and answers: addresses, null where there
+    /// are fewer. By default none.
+    fn apart(&self, _is_data: bool) -> [*const u8; 4] {
+        [std::ptr::null(); 4]
+    }
+
     /// Counts of the sending side.
     fn sent(&self) -> SentCounts;
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{Brought, Duration, Time, mix, params};
 
-use crate::params::{Checked, require};
+use crate::{params::Checked, params::require, ranges::address};
 
 /// How a sender chooses entropy values, by which switches hash packets to paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -83,6 +83,14 @@ impl Balancer {
         match balancer.and_then(|balancer| balancer.start.get()) {
             Some(start) => Balancer::Caller(start(entropies)),
             None => Balancer::Scheme(Entropies::new(scheme, entropies)),
+        }
+    }
+
+    /// Addresses of values that are used again, and of penalties.
+    pub(super) fn apart(&self) -> [*const u8; 2] {
+        match self {
+            Balancer::Scheme(entropies) => [address(entropies.recycled.front()), address(entropies.penalties.first())],
+            Balancer::Caller(_) => [std::ptr::null(); 2],
         }
     }
 

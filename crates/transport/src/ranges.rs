@@ -31,6 +31,11 @@ impl ByteRange {
     }
 }
 
+/// Address of a value, or null.
+pub(crate) fn address<T>(value: Option<&T>) -> *const u8 {
+    value.map_or(std::ptr::null(), |value| std::ptr::from_ref(value).cast())
+}
+
 /// Disjoint ranges that do not touch, ascending, in a vector that keeps its memory. Operations cost
 /// O(log n) to find and O(n) to move, n being the number of holes in a window.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +52,11 @@ impl Ranges {
 
     pub(super) fn is_empty(&self) -> bool {
         self.sorted.is_empty()
+    }
+
+    /// Addresses of the first and the last range, null where there is none.
+    pub(super) fn addresses(&self) -> [*const u8; 2] {
+        [self.sorted.first(), self.sorted.last()].map(address)
     }
 
     pub(super) fn first(&self) -> Option<ByteRange> {

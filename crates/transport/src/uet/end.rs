@@ -24,6 +24,10 @@ pub struct UetEnd {
 impl ConnectionState for UetEnd {
     const SENDING: Option<usize> = Some(std::mem::offset_of!(UetEnd, receiver));
 
+    fn apart(&self, is_data: bool) -> [*const u8; 4] {
+        if is_data { self.receiver.apart() } else { self.sender.apart() }
+    }
+
     fn sent(&self) -> SentCounts {
         let sender = &self.sender;
         SentCounts {

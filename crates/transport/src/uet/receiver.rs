@@ -52,6 +52,12 @@ impl UetReceiver {
         self.grants.as_mut()
     }
 
+    /// Memory apart from the state that data touches: what has arrived beyond gaps.
+    pub(super) fn apart(&self) -> [*const u8; 4] {
+        let ([first, last], [start, end]) = (self.packets.ahead().addresses(), self.bytes.ahead().addresses());
+        [first, last, start, end]
+    }
+
     /// Takes a control packet of a source that has no credit, or asks for an acknowledgement.
     pub(super) fn on_control(&mut self, packet: &TransportPacket) {
         if packet.header.1 & control::ACK_REQUEST != 0 {

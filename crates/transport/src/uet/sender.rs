@@ -16,7 +16,7 @@ use crate::outgoing::{EqualMessages, Outgoing};
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::roce::Operation;
 use crate::transport::TransportParams;
-use crate::{ByteRange, Headers, Ranges, ShortQueue};
+use crate::{ByteRange, Headers, Ranges, ShortQueue, ranges::address};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum PacketState {
@@ -466,6 +466,13 @@ impl UetSender {
         while self.outgoing.first().is_some_and(|messages| messages.end <= self.next) {
             self.outgoing.pop_front();
         }
+    }
+
+    /// Memory apart from the state that sending and answers touch: packets and entropy values.
+    pub(super) fn apart(&self) -> [*const u8; 4] {
+        let [first, last] = [self.packets.front(), self.packets.back()].map(address);
+        let [recycled, penalties] = self.entropies.apart();
+        [first, last, recycled, penalties]
     }
 
     pub(super) fn acknowledged(&self) -> u64 {
