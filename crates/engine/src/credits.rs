@@ -13,6 +13,9 @@
 //! At any time the four add up to the buffer. A port under credits is never paused. Its classes are marked as paused
 //! all the same, for good: so a run without credits does no more work for a packet, and with them each packet comes to
 //! the functions here where a paused one would wait.
+//!
+//! Each return is an event, although two of three find nothing that waits for it: a list of each port, read when
+//! something does, makes fewer events and takes longer, for its memory is not fetched ahead.
 
 use etherweave_kernel::{IndexVec, indices::PortIndex};
 use etherweave_primitives::{Duration, Priority, Time};
