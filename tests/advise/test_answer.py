@@ -92,10 +92,10 @@ def test_hosts_hide_the_network_where_no_fabric_saves_time(tmp_path: Path, copy:
     saved = 1 - times["fast"] / times["slow"]
     if copy == "1us":
         assert (hidden, overlapped) == ({"stream on fast", "stream on slow"}, set())
-        assert saved < 0.05 and f"save {saved:.0%} at most" in result.hidden[1]
+        assert saved < 0.05 and all(f"by {saved:.0%} at most" in line for line in result.hidden)
     else:
-        assert (hidden, overlapped) == ({"stream on fast"}, {"stream on slow"})
-        assert saved > 0.05 and f"yet fast saves {saved:.0%}: both are" in result.overlapped[0]
+        assert (hidden, overlapped) == (set(), {"stream on fast", "stream on slow"})
+        assert saved > 0.05 and f"yet fast saves {saved:.0%} over slow" in result.overlapped[0]
 
 
 def test_jobs_whose_hosts_take_little_are_not_named(tmp_path: Path) -> None:

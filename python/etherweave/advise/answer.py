@@ -235,7 +235,7 @@ def _limited_by_hosts(
 ) -> Iterator[tuple[str, bool]]:
     """Name jobs and fabrics where hosts take most of the path, and whether they hide the network.
 
-    They do where no fabric of the same transport makes the job faster by more than a small part.
+    They do where fabrics of the same transport differ little in the time of the job.
     """
     for standing in standings:
         own = transport[standing.fabric]
@@ -252,19 +252,20 @@ def _limited_by_hosts(
 
 
 def _saved(job: JobTime, alike: Sequence[Standing]) -> tuple[float, str]:
-    """Find the part of a job's time that the fastest of some fabrics saves, and say it."""
-    fast, fabric = min(
+    """Find the part of a job's time that the fastest fabric saves over the slowest, and say it."""
+    times = sorted(
         (own.time_us.value, standing.fabric)
         for standing in alike
         for own in standing.jobs
         if own.job == job.job
     )
-    saved = 1 - fast / job.time_us.value
+    (fast, fabric), (slow, other) = times[0], times[-1]
+    saved = 1 - fast / slow
     if len(alike) < 2:
         return saved, "no other fabric has this transport, to compare how much the network matters"
     if saved < SAVED_MIN:
-        return saved, f"other fabrics with this transport save {saved:.0%} at most"
-    return saved, f"yet {fabric} saves {saved:.0%}: both are busy at the same time"
+        return saved, f"fabrics with this transport differ by {saved:.0%} at most"
+    return saved, f"yet {fabric} saves {saved:.0%} over {other}: both are busy at the same time"
 
 
 def _most_of_host(job: JobTime) -> str:
