@@ -401,3 +401,13 @@ def test_a_plain_run_imports_no_library_of_sensitivity(tmp_path: Path) -> None:
     code = f"import etherweave, sys; etherweave.run({str(file)!r}); print('SALib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.long
+def test_the_answer_in_the_guide_is_that_of_its_question(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    guide = (root / "docs" / "guide" / "advise.md").read_text()
+    (recorded,) = re.findall(r"^```\n(testbed: .*?)^```", guide, re.DOTALL | re.MULTILINE)
+    question = root / "scenarios" / "advise" / "testbed.toml"
+    done = run_here("advise", question, "-o", tmp_path / "out", code=0)
+    assert done.stdout.startswith(recorded.rstrip())
