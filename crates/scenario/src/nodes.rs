@@ -22,14 +22,20 @@ fn server_size(scenario: &Scenario) -> Option<u32> {
     }
 }
 
-/// A line for each job whose nodes are no servers by their size.
+/// A line for each job whose nodes are no servers by their size. Several ranks of a host share its NIC.
 pub(crate) fn warnings(scenario: &Scenario) -> Vec<String> {
-    let Some(server) = server_size(scenario) else { return Vec::new() };
+    let Some(nics) = server_size(scenario) else { return Vec::new() };
     let line = |(number, job): (usize, &JobSpec)| {
+        let server = nics.saturating_mul(job.ranks_per_host);
         let node = node_size(job).filter(|&node| node != server)?;
         let name = job.workload.name();
+        let shared = if job.ranks_per_host > 1 {
+            format!(", {} for each of {nics} NICs", job.ranks_per_host)
+        } else {
+            String::new()
+        };
         Some(format!(
-            "job.{number}.workload.{name}.node.accelerators: {node}; the servers of the topology have {server}"
+            "job.{number}.workload.{name}.node.accelerators: {node}; the servers of the topology have {server}{shared}"
         ))
     };
     scenario.job.iter().enumerate().filter_map(line).collect()
@@ -40,7 +46,7 @@ pub(crate) fn placement_warnings(scenario: &Scenario, jobs: &[Job]) -> Vec<Strin
     let Some(server) = server_size(scenario) else { return Vec::new() };
     let line = |job: &Job| {
         let spec = scenario.job.iter().find(|spec| spec.name == job.name)?;
-        let node = node_size(spec).filter(|&node| node == server)?;
+        let node = node_size(spec).filter(|&node| node == server.saturating_mul(spec.ranks_per_host))?;
         let is_scattered = |hosts: &&[HostId]| hosts.iter().any(|host| host.get() / server != hosts[0].get() / server);
         let count = job.hosts.chunks(node as usize).filter(is_scattered).count();
         let text = format!(
@@ -75,6 +81,10 @@ mod tests {
         assert_eq!(warnings(8, ""), [sizes]);
         assert_eq!(warnings(1, ""), Vec::<String>::new(), "no links in nodes");
         assert_eq!(warnings(2, ""), Vec::<String>::new());
+        assert_eq!(warnings(4, "ranks_per_host = 2"), Vec::<String>::new(), "two accelerators share each NIC");
+        let shared = "job.0.workload.training.node.accelerators: 2; the servers of the topology have 4, 2 for each of \
+                      2 NICs";
+        assert_eq!(warnings(2, "ranks_per_host = 2"), [shared]);
         let places = "step: 4 of its nodes of 2 accelerators have hosts of several servers; placement and rank_order \
                       determine where its ranks are";
         assert_eq!(warnings(2, "placement.linear.first = 1"), [places]);
