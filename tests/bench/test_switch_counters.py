@@ -268,7 +268,11 @@ def test_a_switch_that_does_not_answer_leaves_a_gap(fake: Path, tmp_path: Path) 
     out = StringIO()
     ask = (sys.executable, str(fake))
     options = RecordingOptions("run", "leaf0", period_s=0.05, switch="sonic_cli", ask=ask)
-    recording = record(options, out, lambda limit_s: until(lambda: asked(tmp_path) >= 5))
+
+    def wait(limit_s: float) -> None:
+        until(lambda: asked(tmp_path) >= 5)
+
+    recording = record(options, out, wait)
     pauses = counted(PRIORITY, out.getvalue())
     assert pauses[:3] == [100, 200, 400]
     assert recording.host == "leaf0"
