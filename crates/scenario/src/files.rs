@@ -3,6 +3,7 @@
 //! [traces](trace).
 
 mod chakra;
+mod digest;
 mod nccl;
 pub(crate) mod trace;
 

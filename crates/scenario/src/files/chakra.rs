@@ -6,7 +6,7 @@ use etherweave_primitives::InputError;
 use etherweave_workload::{Chakra, ReadAt, TraceFile, Workload, trace_name};
 use toml::{Table, Value};
 
-use super::trace::{DUMPI, Mismatch, absolute, check_digest, is_dumpi, sha256};
+use super::digest::{DUMPI, Mismatch, absolute, check_digest, is_dumpi, sha256};
 use super::{length, read, table};
 use crate::document::Document;
 

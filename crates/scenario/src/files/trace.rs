@@ -5,23 +5,18 @@ use std::{fs::File, io, io::Read, os::unix::fs::FileExt, path::Path, path::PathB
 
 use etherweave_primitives::{InputError, InputErrors};
 use etherweave_workload::{Flows, Goal, ReadAt, TraceFile, Workload};
-use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
+use super::digest::{DUMPI, Mismatch, absolute, check_digest, is_dumpi, sha256};
 use super::{BYTES_MAX, length, table};
 use crate::Scenario;
 use crate::document::{Document, HeldKey};
 
 /// Longest text that a resolved scenario has [B].
 const TEXT_MAX: u64 = 1 << 20;
-/// What is read at once to compute a digest [B].
-const CHUNK_BYTES: usize = 1 << 18;
 /// Traces in formats that are not read, by extension.
 const TRACES: [(&str, &str); 4] =
     [("otf2", "an OTF2 archive, which `etherweave replay` takes"), ("meta", DUMPI), ("et", CHAKRA), ("chakra", CHAKRA)];
-/// What is said of DUMPI's files.
-pub(super) const DUMPI: &str = "a DUMPI trace, whose library is not maintained since 2023: its dumpi2otf2 makes an \
-                                OTF2 archive, which `etherweave replay` takes";
 const CHAKRA: &str = "a Chakra execution trace of one rank, which `workload.chakra` reads with those of all other \
                       ranks, by their folder or as NAME.{rank}.et";
 /// Contents that are not read: how they begin, and what they are.
@@ -42,9 +37,6 @@ const TEXTS: [(&str, &str); 3] = [
 ];
 /// Length of the beginning that says what a file is [B].
 const HEAD_BYTES: u64 = 1 << 12;
-
-/// What is found, and what was expected.
-pub(super) type Mismatch = (String, String);
 
 /// Words behind "expected" in an error about a schedule.
 pub(super) const GOAL: &str = "a schedule in GOAL, text or binary";
@@ -125,29 +117,6 @@ fn other_content(path: &Path) -> Result<Option<&'static str>, String> {
     Ok(known.or_else(|| text.trim_start().starts_with(['{', '[']).then_some("JSON")))
 }
 
-/// Whether DUMPI gives its files such a name: `dumpi-TIME-RANK.bin`, with a list that ends in `.meta`.
-pub(super) fn is_dumpi(name: &str) -> bool {
-    let file = Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    file.ends_with(".meta") || (file.starts_with("dumpi-") && file.ends_with(".bin"))
-}
-
-/// Rejects a digest other than the one that is asked for.
-pub(super) fn check_digest(path: &Path, sha256: &str, expected: Option<&Value>) -> Result<(), Mismatch> {
-    match expected {
-        Some(Value::String(expected)) if expected != sha256 => {
-            let mistake = format!("\"{}\" has changed: its SHA-256 is {sha256}", path.display());
-            Err((mistake, format!("{expected}, as the key sha256 says")))
-        }
-        Some(Value::String(_)) | None => Ok(()),
-        Some(other) => Err((format!("the SHA-256 {other}"), "64 hexadecimal digits as a string".to_owned())),
-    }
-}
-
-pub(super) fn absolute(path: &Path) -> Result<String, String> {
-    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-    path.into_os_string().into_string().map_err(|_| "its path is no UTF-8".to_owned())
-}
-
 /// Where a file is: where its name says, or else beside the scenario.
 fn place(document: &Document, name: &str) -> PathBuf {
     let named = document.beside(name);
@@ -165,23 +134,6 @@ fn text(path: &Path) -> Result<Option<String>, String> {
         return Ok(None);
     }
     String::from_utf8(bytes).map(Some).map_err(|_| "it is no text in UTF-8".to_owned())
-}
-
-/// The SHA-256 of regular files one after another, in hexadecimal.
-pub(super) fn sha256<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<String, String> {
-    let reason = |error: io::Error| error.to_string();
-    let (mut digest, mut bytes) = (Sha256::new(), vec![0; CHUNK_BYTES]);
-    for path in paths {
-        length(path.as_ref())?;
-        let mut file = File::open(path).map_err(reason)?;
-        loop {
-            match file.read(&mut bytes).map_err(reason)? {
-                0 => break,
-                count => digest.update(&bytes[..count]),
-            }
-        }
-    }
-    Ok(format!("{:x}", digest.finalize()))
 }
 
 /// Opens the trace files of a scenario whose names have been replaced.
