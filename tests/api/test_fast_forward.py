@@ -30,10 +30,32 @@ def test_a_run_with_exact_skips_has_the_tables_of_the_full_run() -> None:
     assert skipping.summary["fingerprint"] is None
     assert "[run.fast_forward]\nerror = 0.0\n" in skipping.resolved
     skips = skipping.to_polars("skips")
+    skipped = skipping.summary["skipped"]
+    assert skipped["repetitions"] == skips["repetitions"].sum()
+    assert skipped["events_share"] == pytest.approx(
+        skips["events"].sum() / skipping.summary["events"]
+    )
+    assert skipped["error_share"] == 0
+    assert "skipped" not in full.summary
     assert set(skips["level"]) == {"repeated"}
     assert skips["error_share"].max() == 0
     (warning,) = skipping.summary["warnings"]
     assert "repetitions that were not simulated and repeat others" in warning
+
+
+def test_replications_have_means_of_what_was_skipped(tmp_path: Path) -> None:
+    """They are figures as others, by their names in summaries."""
+    scenario = {
+        "topology": {"single_switch": {"hosts": 2}},
+        "run": {"fast_forward": {}},
+        "job": [{"name": "ping", "workload": {"osu_latency": {"iterations": 40}}}],
+    }
+    result = etherweave.run_replications(scenario, 2, tmp_path)
+    shares = [result.figures[f"skipped.{name}_share"].mean for name in ("time", "events", "error")]
+    assert 0.2 < shares[0] < 1
+    assert 0.2 < shares[1] < 1
+    assert shares[2] == 0
+    assert 8 < result.figures["skipped.repetitions"].mean < 40
 
 
 def test_a_run_with_a_known_error_says_so() -> None:

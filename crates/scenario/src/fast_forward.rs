@@ -62,6 +62,35 @@ fn has_long_loop(traffic: &Traffic) -> bool {
     }
 }
 
+/// Shares of a run that were not simulated; zeros where it skipped nothing.
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
+pub struct Skipped {
+    /// Share of the simulated time.
+    pub time_share: f64,
+    /// Share of the events.
+    pub events_share: f64,
+    /// Repetitions of loops.
+    pub repetitions: u64,
+    /// Largest difference between the time of repetitions that stand for others and its expectation, as a share.
+    pub error_share: f64,
+}
+
+impl Skipped {
+    /// Sums over skips, where a scenario allows them.
+    pub(crate) fn of(scenario: &Scenario, report: &Report) -> Option<Skipped> {
+        scenario.run.fast_forward.as_ref()?;
+        let skips = || report.skips.iter().filter(|row| row.is_simulated == 0);
+        let time: f64 = skips().map(|row| row.until.since(row.from).as_ns_f64()).sum();
+        let events: u64 = skips().map(|row| row.events).sum();
+        Some(Skipped {
+            time_share: time / report.totals.end.as_ns_f64().max(1.0),
+            events_share: events as f64 / report.totals.events.max(1) as f64,
+            repetitions: skips().map(|row| row.repetitions).sum(),
+            error_share: skips().map(|row| row.error).fold(0.0, f64::max),
+        })
+    }
+}
+
 /// Share of the run that was skipped, or the reason why nothing was.
 pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
     scenario.run.fast_forward.as_ref()?;
@@ -82,18 +111,12 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
         };
         return Some(format!("{KEY}: nothing was skipped: {obstacle}{checked}"));
     }
-    let percent = |part: f64, all: f64| 100.0 * part / all.max(1.0);
-    let time = skips.iter().map(|row| row.until.since(row.from).as_ns_f64()).sum();
-    let events: u64 = skips.iter().map(|row| row.events).sum();
+    let Skipped { time_share, events_share, repetitions, error_share } = Skipped::of(scenario, report)?;
+    let [time, events, error] = [time_share, events_share, error_share].map(|share| 100.0 * share);
     let repeats = skips.iter().all(|row| row.level == SkipLevel::Repeated);
-    let error = skips.iter().map(|row| row.error).fold(0.0, f64::max);
-    let how =
-        if repeats { "repeat others".to_owned() } else { format!("differ from others by {:.2} %", 100.0 * error) };
+    let how = if repeats { "repeat others".to_owned() } else { format!("differ from others by {error:.2} %") };
     Some(format!(
-        "{KEY}: {:.1} % of the time and {:.1} % of the events are those of {} repetitions that were not simulated and \
-         {how}{checked}: table skips",
-        percent(time, report.totals.end.as_ns_f64()),
-        percent(events as f64, report.totals.events as f64),
-        skips.iter().map(|row| row.repetitions).sum::<u64>(),
+        "{KEY}: {time:.1} % of the time and {events:.1} % of the events are those of {repetitions} repetitions that \
+         were not simulated and {how}{checked}: table skips"
     ))
 }

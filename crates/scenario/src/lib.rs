@@ -66,7 +66,7 @@ pub use etherweave_kernel::Processes;
 pub use etherweave_primitives::{Fault, InputError, TextPlace, record_panics, take_fault};
 pub use etherweave_sim::Progress;
 pub use fabric::{Fabric, ProposedScenario, largest, proposals};
-pub use fast_forward::FastForwardSpec;
+pub use fast_forward::{FastForwardSpec, Skipped};
 pub use faults::{DegradedSpec, DownSpec, FaultsSpec};
 pub use host_ports::HostPortsSpec;
 pub use interconnect::{InterconnectSpec, figures};

@@ -3,7 +3,7 @@
 use etherweave_sim::params::{FlowControl, PfcWatchdog, ResentCounts, WatchdogAction};
 use etherweave_sim::{Fingerprint, Finish, FlowRow, LeftOut, LosslessDrop, Report, ShardTimes, Simulation};
 
-use crate::{Fault, LateTable, Scenario, Table, fast_forward, host_ports};
+use crate::{Fault, LateTable, Scenario, Skipped, Table, fast_forward, host_ports};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -75,6 +75,9 @@ pub struct Summary {
     /// Times of threads, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
+    /// Shares that were not simulated, with `run.fast_forward`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<Skipped>,
     /// All warnings: those that were known before the run, and what it showed.
     pub warnings: Vec<String>,
 }

@@ -12,9 +12,9 @@ use etherweave_topology::Topology;
 use crate::outcome::{SentCounts, Summary, Windows, finished, warnings};
 use crate::scenario::{Scenario, experiment, port_named, read};
 use crate::{
-    Estimate, Outcome, ScenarioError, check, check::RUN_MAX, estimate, faults, flow_rows::FlowRows, flow_rows::GROUP,
-    host_ports::generate, memory::MemoryLimit, nodes, prototypes, prototypes::Prototypes, routing::pause_warning,
-    tables::late_tables, tables::tables, warm_up,
+    Estimate, Outcome, ScenarioError, Skipped, check, check::RUN_MAX, estimate, faults, flow_rows::FlowRows,
+    flow_rows::GROUP, host_ports::generate, memory::MemoryLimit, nodes, prototypes, prototypes::Prototypes,
+    routing::pause_warning, tables::late_tables, tables::tables, warm_up,
 };
 
 /// A simulation that has been built and not yet run.
@@ -214,6 +214,7 @@ impl Run {
             fingerprint: report.fingerprint.map(Into::into),
             threads,
             windows,
+            skipped: Skipped::of(&self.scenario, &report),
             warnings: [
                 self.estimate.warnings,
                 warnings(&self.scenario, &report, &sent),

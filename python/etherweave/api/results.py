@@ -98,6 +98,16 @@ class FidelityError(TypedDict):
     error: float  # (flow - packet) / packet.
 
 
+class Skipped(TypedDict):
+    """Shares of a run that were not simulated, with ``run.fast_forward``."""
+
+    time_share: float  # Share of the simulated time.
+    events_share: float  # Share of the events.
+    repetitions: int  # Repetitions of loops.
+    error_share: float
+    """Largest difference of repetitions that stand for others from what was expected of them."""
+
+
 class Windows(TypedDict):
     """Windows of a run on several threads: each thread serves its shard, then all meet."""
 
@@ -161,6 +171,8 @@ class Summary(TypedDict):
     """Threads of the core."""
     windows: NotRequired[Windows]
     """Where the time of several threads went."""
+    skipped: NotRequired[Skipped]
+    """Shares that were not simulated, with ``run.fast_forward``."""
     warnings: list[str]
     """What a reader must not overlook, such as losses in a lossless priority."""
     measured: NotRequired[Measured]

@@ -184,6 +184,7 @@ def carry_out(task: Sequence[Any]) -> Record:
     message = summary.get("stuck_report") or "; ".join(summary["warnings"])
     if fault := summary.get("fault"):
         message = f"{fault['message']} ({fault['place']})"
+    figures |= _flat("skipped.", summary.get("skipped", {}))
     figures |= _flat("", overview(result))
     record = _record(summary["finished"], message, figures, time.thread_time() - start)
     modes = {"fidelity": fidelity(done.resolved), "fidelity_error_max": error_max(summary)}
