@@ -1,7 +1,6 @@
 """Figures of benchmarks of many ranks from the iterations of their workloads."""
 
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,10 @@ import polars as pl
 import pytest
 
 import etherweave
+from etherweave.api.overview import overview
 from etherweave.api.results import Result
 from etherweave.measurements.quantities import Quantity, quantities
+from etherweave.measurements.run_lines import job_lines
 from etherweave.report.run import benchmarks
 from etherweave.report.run.comparison import ComparedResults
 
@@ -170,17 +171,33 @@ def test_collectives_of_nccl_print_bus_bandwidth() -> None:
 def test_bus_bandwidth_stands_beside_what_was_published() -> None:
     job = {"ranks": 4, "library": "nccl", "warm_up": 0, "iterations": 1}
 
-    def figures(size: str) -> Sequence[Sequence[str]]:
+    def published(size: str) -> str:
         workload = {"osu_collective": {**job, "operation": {"allreduce": {"bytes": size}}}}
         facts = {"topology": {"single_switch": {"hosts": 4}}, "run": {"fidelity": "flow"}}
         result = etherweave.run({**facts, "job": [{"name": "job", "workload": workload}]})
         beside = ComparedResults([result])
         (section,) = [page for build in benchmarks.sections if (page := build(beside)) is not None]
-        return section.tables[0].rows
+        (table,) = section.tables
+        (row,) = table.rows
+        return dict(zip(table.head, row, strict=True)).get("published", "")  # Empty ones are not.
 
-    ((*_, small),) = figures("64MiB")
-    ((*_, large),) = figures("256MiB")
-    assert (small, large) == ("", "12 GB/s, any (NVIDIA/nccl-tests issue #119)")
+    assert published("64MiB") == ""
+    assert published("256MiB") == "12 GB/s, any (NVIDIA/nccl-tests issue #119)"
+
+
+def test_times_of_requests_to_a_model_have_columns_for_their_percentiles() -> None:
+    result = etherweave.run(Path("scenarios/inference.toml"))
+    beside = ComparedResults([result])
+    (section,) = [page for build in benchmarks.sections if (page := build(beside)) is not None]
+    figures, times = section.tables
+    assert figures.head == ["job", "result", "test", "ranks", "figure"]
+    assert times.head == ["job", "result", "time", "mean", "p50", "p95", "p99"]
+    lines = job_lines(result, overview(result))
+    assert [row[2] for row in times.rows][::5] == ["time to first token", "time between tokens"]
+    assert lines[0].startswith("service: inference fabric share ")
+    for line, (job, _, time, *values) in zip(lines[1:], times.rows, strict=True):
+        texts = [f"{name} {value}" for name, value in zip(times.head[3:], values, strict=True)]
+        assert line == f"{job}, {time}: {', '.join(texts)}"
 
 
 def bus_of_two_nodes(fidelity: str, **own: Any) -> tuple[Result, float]:

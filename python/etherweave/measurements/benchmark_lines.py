@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from etherweave.api.results import Result
 from etherweave.api.units import amount
-from etherweave.measurements.metrics import ITERATION_TIME, ROUND_TRIP
+from etherweave.measurements.metrics import FIRST_TOKEN_TIME, ITERATION_TIME, ROUND_TRIP
 from etherweave.measurements.quantities import Quantity, quantities
 
 _TOOL_UNITS = {"s": (1e6, "us"), "B/s": (1e-6, "MB/s"), "1/s": (1, "messages/s")}
@@ -46,11 +46,24 @@ def benchmark_rows(result: Result) -> list[dict[str, Any]]:
 _STATISTIC = re.compile(r"(?P<service>.*?) ?\b(?P<statistic>mean|p\d+)")
 
 
+def statistic(figure: Quantity) -> tuple[str, str] | None:
+    """Return what a mean or a percentile is of, and its name; None for every other figure."""
+    match = _STATISTIC.fullmatch(figure.test)
+    if not match:
+        return None
+    if figure.metric is ROUND_TRIP:
+        subject = f"calls of {match['service']}" if match["service"] else "requests"
+    else:
+        subject = figure.metric.name.replace("_", " ")
+    return subject, match["statistic"]
+
+
 class JobLines(NamedTuple):
     """Printed lines of a job."""
 
     tools: str  # Figures of its tools, on a line.
-    services: list[str]  # A line for requests, and for the calls to each service.
+    statistics: list[str]  # A line for each time that has a mean and percentiles.
+    has_iterations: bool  # Whether iterations are more than the rows that statistics are made of.
 
 
 def benchmark_lines(
@@ -58,24 +71,24 @@ def benchmark_lines(
 ) -> dict[str, JobLines]:
     """Write the figures of each job that are not the mean of its iterations or its call."""
     jobs = dict[str, dict[str, list[str]]]()
-    services = dict[str, dict[str, list[str]]]()
+    statistics = dict[str, dict[str, list[str]]]()
     for figure in benchmark_figures(result):
-        match = _STATISTIC.fullmatch(figure.test)
-        if match and figure.metric is ROUND_TRIP:
-            own = services.setdefault(figure.job, {}).setdefault(match["service"], [])
-            own.append(f"{match['statistic']} {amount(figure.median, figure.metric.unit.value)}")
-        elif match or not _is_printed(figure, times.get(figure.job, {})):
+        if named := statistic(figure):
+            own = statistics.setdefault(figure.job, {}).setdefault(named[0], [])
+            own.append(f"{named[1]} {amount(figure.median, figure.metric.unit.value)}")
+        elif not _is_printed(figure, times.get(figure.job, {})):
             tool = " ".join(filter(None, (figure.program, figure.test)))
             jobs.setdefault(figure.job, {}).setdefault(tool, []).append(_text(figure))
     return {
         job: JobLines(
             "; ".join(f"{tool} {', '.join(texts)}" for tool, texts in jobs.get(job, {}).items()),
             [
-                f"{f'calls of {service}' if service else 'requests'}: {', '.join(texts)}"
-                for service, texts in services.get(job, {}).items()
+                f"{subject}: {', '.join(texts)}"
+                for subject, texts in statistics.get(job, {}).items()
             ],
+            FIRST_TOKEN_TIME.name.replace("_", " ") not in statistics.get(job, {}),
         )
-        for job in {**jobs, **services}
+        for job in {**jobs, **statistics}
     }
 
 

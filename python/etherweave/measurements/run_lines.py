@@ -54,8 +54,9 @@ def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
 def _job(name: str, tools: JobLines | None, times: dict[str, float]) -> list[str]:
     if tools is None:
         return [f"{name}: {_iterations(times)}"]
-    parts = "; ".join(filter(None, (tools.tools, _iterations(times))))
-    return [f"{name}: {parts}", *(f"{name}, {line}" for line in tools.services)]
+    iterations = _iterations(times) if tools.has_iterations else ""
+    parts = "; ".join(filter(None, (tools.tools, iterations)))
+    return [f"{name}: {parts}", *(f"{name}, {line}" for line in tools.statistics)]
 
 
 def _iterations(times: dict[str, float]) -> str:

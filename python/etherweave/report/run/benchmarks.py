@@ -1,8 +1,13 @@
 """Benchmarks of many ranks among the jobs of results, in the figures that each prints."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
+from itertools import compress
 
+from etherweave.api.results import Result
 from etherweave.api.units import amount, size_text
+from etherweave.measurements.benchmark_lines import statistic
 from etherweave.measurements.quantities import Quantity, quantities
 from etherweave.measurements.references import Reference
 from etherweave.report.against import published
@@ -62,25 +67,53 @@ def _name(figure: Reference, quantity: Quantity) -> str:
     return f"{times}{figure.printed}, {figure.fabric} ({figure.source.partition(',')[0]})"
 
 
-def _figures(beside: ComparedResults, program: str) -> Section | None:
-    rows = [
-        [
-            *(
-                row.job,
-                beside.labels_of(row.job)[place],
-                f"{row.test} {row.metric.name}".replace("_", " "),
-            ),
-            *(size_text(row.size_bytes), f"{row.ranks:,}"),
-            amount(row.median, row.metric.unit.value) + (f" ({row.note})" if row.note else ""),
-            "" if row.error is None else f"{row.error:.2%}",
-            "; ".join(_name(figure, row) for figure in published(row, fabric(result))),
-        ]
-        for place, result in enumerate(beside.results)
-        for row in quantities(result)
-        if row.program == program
+def _row(figure: Quantity, label: str, result: Result) -> list[str]:
+    return [
+        *(figure.job, label, f"{figure.test} {figure.metric.name}".replace("_", " ")),
+        *(size_text(figure.size_bytes), f"{figure.ranks:,}"),
+        amount(figure.median, figure.metric.unit.value)
+        + (f" ({figure.note})" if figure.note else ""),
+        "" if figure.error is None else f"{figure.error:.2%}",
+        "; ".join(_name(known, figure) for known in published(figure, fabric(result))),
     ]
-    tables = [Table(_HEAD, rows)]
-    return Section(program, _TITLES[program], _CAPTIONS[program], tables=tables) if rows else None
+
+
+def _statistics(named: Iterable[tuple[Quantity, str]]) -> Table:
+    """Make a row of each time, with its mean and percentiles as columns."""
+    rows = dict[tuple[str, str, str], dict[str, str]]()
+    for figure, label in named:
+        subject, name = statistic(figure) or ("", "")
+        own = rows.setdefault((figure.job, label, subject), {})
+        own[name] = amount(figure.median, figure.metric.unit.value)
+    names = list(dict.fromkeys(name for own in rows.values() for name in own))
+    cells = [[*key, *(own.get(name, "") for name in names)] for key, own in rows.items()]
+    return Table(("job", "result", "time", *names), cells)
+
+
+def _filled(table: Table) -> Table:
+    """Leave out the columns that no row has a text in."""
+    kept = [any(cells) for cells in zip(*table.rows, strict=True)]
+    return replace(
+        table,
+        head=list(compress(table.head, kept)),
+        rows=[list(compress(row, kept)) for row in table.rows],
+    )
+
+
+def _figures(beside: ComparedResults, program: str) -> Section | None:
+    named = [
+        (figure, beside.labels_of(figure.job)[place], result)
+        for place, result in enumerate(beside.results)
+        for figure in quantities(result)
+        if figure.program == program
+    ]
+    others = [_row(*entry) for entry in named if not statistic(entry[0])]
+    tables = [
+        Table(_HEAD, others),
+        _statistics((figure, label) for figure, label, _ in named if statistic(figure)),
+    ]
+    filled = [_filled(table) for table in tables if table.rows]
+    return Section(program, _TITLES[program], _CAPTIONS[program], tables=filled) if filled else None
 
 
 sections: list[Builder[ComparedResults]] = [partial(_figures, program=name) for name in _TITLES]
