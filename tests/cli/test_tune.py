@@ -57,6 +57,21 @@ def test_switches_of_nodes_are_tried_where_nodes_have_them(tmp_path: Path) -> No
     assert "not simulated" in command_line.run_here(*words[:-2], "--file", file).stdout
 
 
+def test_gathers_of_nodes_of_one_try_trees_for_each_block_and_of_a_single_node_its_switches() -> (
+    None
+):
+    node = "job.0.workload.nccl_tests.node"
+    words = ("tune", SCENARIO, "--collective", "allgather", *FEW, "--json")
+
+    def chosen(*more: str) -> list[list[object]]:
+        timings = json.loads(command_line.run_here(*words, *more).stdout)["timings"]
+        return [timing["chosen"] for timing in timings]
+
+    assert chosen("--set", f"{node}.accelerators=1")[1][:2] == ["pat", "simple"]
+    switches = ("--set", f"{node}.reduction_rate=7200Gb/s", "--ranks", "8")
+    assert chosen(*switches)[1][:2] == ["nvls", "simple"]
+
+
 def test_channels_are_tried_beside_those_of_nccl() -> None:
     words = ("tune", SCENARIO, "--collective", "allgather", *FEW, "--channels", "8,16")
     assert ",ring," in command_line.run_here(*words).stdout

@@ -29,7 +29,7 @@ pub struct AcceleratorNode {
     /// Time that each collective in the node takes besides.
     pub latency: Duration,
     /// Rate of an accelerator's links where switches of the node add up (NVLS): the faster of this and the ring is
-    /// taken for an all-reduce. Absent: switches add up nothing.
+    /// taken for an all-reduce, an all-gather and a reduce-scatter. Absent: switches add up nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reduction_rate: Option<BitRate>,
     /// Whether every pair has links of its own instead of a switch, so that fewer accelerators than all of the node
@@ -336,16 +336,31 @@ impl Group {
         let links = if node.is_mesh { node.accelerators - 1 } else { in_node as u32 - 1 };
         let rate = self.rate.unwrap_or(node.rate);
         let by_ring = rate.serialization_time(Bytes::new(moved * u64::from(links) / others));
-        // Each sends its vector up, and of its share the sum, which the switches send to all.
-        let by_switches = node
-            .reduction_rate
-            .filter(|_| operation == Operation::Allreduce)
-            .map(|rate| rate.serialization_time(Bytes::new(bytes + bytes / in_node)));
+        let in_switches = in_switches(operation, bytes, in_node);
+        let by_switches = node.reduction_rate.zip(in_switches);
+        let by_switches = by_switches.map(|(rate, bytes)| rate.serialization_time(Bytes::new(bytes)));
         match (call, by_switches) {
             (Some(Algorithm::InNetwork | Algorithm::NvlsTree), Some(time)) => time,
             (Some(_), _) | (None, None) => by_ring,
             (None, Some(time)) => time.min(by_ring),
         }
+    }
+}
+
+/// Bytes that a link of so many accelerators carries in its busier direction, where switches of their node add up or
+/// copy. To reduce, each sends its vector up and gets its share of the sum; to gather, it sends its share up, which the
+/// switches send to all. An all-reduce does both.
+fn in_switches(operation: Operation, bytes: u64, accelerators: u64) -> Option<u64> {
+    match operation {
+        Operation::Allreduce => Some(bytes + bytes / accelerators),
+        Operation::ReduceScatter | Operation::Allgather => Some(bytes),
+        Operation::Alltoall
+        | Operation::Broadcast
+        | Operation::Reduce
+        | Operation::Gather
+        | Operation::Scatter
+        | Operation::Sendrecv
+        | Operation::Hypercube => None,
     }
 }
 
@@ -462,6 +477,30 @@ mod tests {
         }
         // Of two, each link carries 3/2 of the vector, and a ring is faster: 360 GB/s.
         assert!((bus(2, link) - 360.0).abs() < 0.1);
+    }
+
+    /// Four links of 2 GB/s carry the vector of 96 MB once to gather or to reduce to shares, and 5/4 of it for both.
+    /// Rings of 1 GB/s pass 3/4 of it.
+    #[test]
+    fn switches_of_a_node_pass_a_vector_once_to_gather_or_to_scatter() {
+        let node = AcceleratorNode { reduction_rate: Some(BitRate::from_gbps(16)), ..four() };
+        let (library, launch) = (Library::Nccl, Duration::ZERO);
+        let time = |operation, call| {
+            let (network_rate, rounds) = (None, None);
+            let accelerators = Accelerators { node: &node, library, network_rate, rounds, launch, call };
+            let all = Members { stride: 1, size: 4 };
+            Group::new([all, Members::ALONE], 0, 0, &node).exchange(operation, 96_000_000, &accelerators).in_node
+        };
+        for operation in [Operation::Allgather, Operation::ReduceScatter] {
+            assert_eq!(time(operation, None), Duration::from_ms(48));
+            let algorithms = [(Algorithm::InNetwork, 48), (Algorithm::Ring, 72)];
+            for (algorithm, expected) in algorithms {
+                let (algorithm, protocol) = (Some(algorithm), Some(Protocol::Simple));
+                let call = Call { algorithm, protocol, channels: None };
+                assert_eq!(time(operation, Some(call)), Duration::from_ms(expected));
+            }
+        }
+        assert_eq!(time(Operation::Allreduce, None), Duration::from_ms(60));
     }
 
     /// What passes the node begins with the messages, and both are awaited.

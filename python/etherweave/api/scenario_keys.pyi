@@ -49,6 +49,7 @@ AlgorithmName: TypeAlias = Literal[
     "ring",
     "double_ring",
     "pairwise",
+    "pat",
     "neighbour_exchange",
     "hierarchical",
     "in_network",

@@ -30,7 +30,10 @@ LINES_MAX = 10_000  # Most lines of a file.
 ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 """Algorithms that the plug-in knows."""
 PROTOCOLS = ("ll", "ll128", "simple")
-SIMULATED = {"tree": "double_tree", "ring": "ring", "nvls": "in_network", "nvls_tree": "nvls_tree"}
+SIMULATED = {
+    **{"tree": "double_tree", "ring": "ring"},
+    **{"nvls": "in_network", "nvls_tree": "nvls_tree", "pat": "pat"},
+}
 """Algorithms that are simulated, and their names in scenarios."""
 
 
@@ -64,6 +67,10 @@ OPERATIONS = {
     "broadcast": Operation("bcast", True, False, ("ring",)),
     "reduce": Operation("reduce", True, False, ("ring",)),
 }
+
+
+REDUCED_OR_GATHERED = ("allreduce", "allgather", "reducescatter")
+"""Collectives that switches of a node perform."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +168,14 @@ class _Caller:
         return Group(ranks // self._in_node, ranks)
 
     def variants(self, collective: str, group: Group) -> list[Variant]:
-        """Return what NCCL could take: sums in switches of nodes only where these have them."""
+        """Return what NCCL could take: what nodes have switches for, and trees for each block."""
         known = list(product(OPERATIONS[collective].algorithms, PROTOCOLS))
-        if collective == "allreduce" and self._has_switches:
-            known.append(("nvls" if group.nodes == 1 else "nvls_tree", "simple"))
+        special = {
+            "nvls": self._has_switches and group.nodes == 1 and collective in REDUCED_OR_GATHERED,
+            "nvls_tree": self._has_switches and group.nodes > 1 and collective == "allreduce",
+            "pat": self._in_node == 1 and collective in ("allgather", "reducescatter"),
+        }
+        known += [(algorithm, "simple") for algorithm, is_known in special.items() if is_known]
         return [Variant(*parts) for parts in known]
 
     def seconds(self, collective: str, group: Group, size: int, variant: Variant | None) -> float:

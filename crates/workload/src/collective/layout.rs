@@ -7,6 +7,8 @@ pub(super) enum Part {
     Bytes(u64, u64),
     /// `count` blocks from block `first` on; the first block follows the last.
     Blocks { first: u32, count: u32 },
+    /// `count` blocks from block `first` on, so many numbers apart; the first block follows the last.
+    Spread { first: u32, step: u32, count: u32 },
     /// The blocks whose number has this bit set.
     WithBit(u32),
 }
@@ -105,6 +107,11 @@ impl Layout {
                 lengths.get(destination as usize % lengths.len().max(1)).copied().unwrap_or(0)
             }
             (_, Part::Blocks { first, count }) => self.run(first, count),
+            (_, Part::Spread { first, step, count }) => {
+                let size = u64::from(self.size());
+                let block = |number: u32| ((u64::from(first) + u64::from(number) * u64::from(step)) % size) as u32;
+                (0..count).map(|number| self.run(block(number), 1)).sum()
+            }
             (_, Part::WithBit(bit)) => {
                 let blocks = (1..self.size()).filter(|block| block & bit != 0);
                 blocks.map(|block| self.start(block + 1) - self.start(block)).sum()

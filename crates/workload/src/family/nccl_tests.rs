@@ -90,7 +90,9 @@ params! {
         /// Rate of an accelerator's network, by which NCCL chooses.
         pub network_rate: BitRate = BitRate::from_gbps(400),
         /// This algorithm instead of what NCCL picks: `ring`, or of an all-reduce `double_tree`; where switches of a
-        /// node add up (`node.reduction_rate`) `in_network` in a single one (NVLS) and `nvls_tree` in several.
+        /// node add up (`node.reduction_rate`) `in_network` in a single one (NVLS), also of an all-gather and a
+        /// reduce-scatter, and `nvls_tree` in several. Of an all-gather and a reduce-scatter of nodes of one
+        /// accelerator `pat`, which NCCL has from version 2.23 on and never picks here.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub algorithm: Option<Algorithm> = None,
         /// Protocol of `algorithm`, which has none by itself.
@@ -226,13 +228,27 @@ impl NcclTests {
             Operation::Allreduce => {
                 (matches!(algorithm, Algorithm::Ring | Algorithm::DoubleTree), "one of ring, double_tree")
             }
-            _ => (algorithm == Algorithm::Ring, "ring"),
+            Operation::Allgather | Operation::ReduceScatter if algorithm == Algorithm::Pat => return self.check_pat(),
+            Operation::Allgather | Operation::ReduceScatter if algorithm == Algorithm::InNetwork => {
+                return self.check_switches(algorithm);
+            }
+            Operation::Allgather | Operation::ReduceScatter | Operation::Broadcast | Operation::Reduce => {
+                (algorithm == Algorithm::Ring, "ring")
+            }
         };
         InputError::unless(is_known, "algorithm", algorithm.name(), expected)
     }
 }
 
 impl NcclTests {
+    /// Trees for each block need a node for each accelerator, and `simple`.
+    fn check_pat(&self) -> Result<(), InputError> {
+        let expected = "1: NCCL takes pat where every accelerator has a node of its own";
+        InputError::unless(self.node.accelerators == 1, "node.accelerators", self.node.accelerators, expected)?;
+        let protocol = self.protocol.unwrap_or(Protocol::Simple);
+        InputError::unless(protocol == Protocol::Simple, "protocol", protocol.name(), "simple, for pat")
+    }
+
     /// Sums in switches need these, `simple`, and a single node or several.
     fn check_switches(&self, algorithm: Algorithm) -> Result<(), InputError> {
         let is_single = self.ranks == self.node.accelerators;
@@ -241,7 +257,7 @@ impl NcclTests {
         let expected = match (has_switches, is_single) {
             (false, _) => "none in switches: node.reduction_rate, of several accelerators, says that they add up",
             (true, true) => "in_network in a single node",
-            (true, false) => "nvls_tree between nodes",
+            (true, false) => "nvls_tree between nodes, of an all-reduce",
         };
         InputError::unless(has_switches && algorithm == fitting, "algorithm", algorithm.name(), expected)?;
         let protocol = self.protocol.unwrap_or(Protocol::Simple);
@@ -363,7 +379,38 @@ mod tests {
         assert!(ranks.iter().all(|graph| graph.facts().sent.bytes == 2_000_000_000 / 8));
         let error = |tests: NcclTests| tests.traffic(1).unwrap_err().to_string();
         assert_eq!(error(of(8, "nvls_tree")), "algorithm: nvls_tree; expected in_network in a single node");
-        assert_eq!(error(of(16, "in_network")), "algorithm: in_network; expected nvls_tree between nodes");
+        assert_eq!(
+            error(of(16, "in_network")),
+            "algorithm: in_network; expected nvls_tree between nodes, of an all-reduce"
+        );
+    }
+
+    /// Sixteen nodes of one gather blocks of 1 MB: each sends fifteen of them along the trees of all, in four rounds. A
+    /// small call begins with 8 us, 4 us for each round but 2 us of the network, and 2.8 us for each rank.
+    #[test]
+    fn trees_for_each_block_pass_every_block_to_every_rank() {
+        let call = "algorithm = \"pat\"\nprotocol = \"simple\"";
+        for (operation, bytes) in [("allgather", "1MB"), ("reduce_scatter", "16MB")] {
+            let keys = format!("ranks = 16\nnode.accelerators = 1\n{call}\noperation.{operation}.bytes = \"{bytes}\"");
+            let tests = toml::from_str::<NcclTests>(&keys).unwrap();
+            let Traffic::Graphs { ranks, .. } = tests.traffic(1).unwrap() else { panic!("graphs") };
+            assert!(ranks.iter().all(|graph| graph.facts().sent.bytes == 15_000_000), "{operation}");
+            let (operation, bytes) = tests.check().unwrap();
+            let graph = tests.graph(0, operation, bytes);
+            let is_latency = |op| match op {
+                GraphOp::Compute { duration } => duration.as_ps() == (8_000 + 4 * (4_000 - 2_000) + 16 * 2_800) * 1_000,
+                _ => false,
+            };
+            assert!(graph.nodes().unwrap().ops().any(is_latency));
+        }
+        let error = |keys: &str| {
+            let tests = toml::from_str::<NcclTests>(&format!("{call}\noperation.{keys}"));
+            tests.unwrap().traffic(1).unwrap_err().to_string()
+        };
+        let expected = "node.accelerators: 8; expected 1: NCCL takes pat where every accelerator has a node of its own";
+        assert_eq!(error("allgather.bytes = \"1MB\""), expected);
+        let expected = "algorithm: pat; expected one of ring, double_tree";
+        assert_eq!(error("allreduce.bytes = \"1MB\""), expected);
     }
 
     #[test]

@@ -170,7 +170,7 @@ fn pieces(member: &Member<'_>) -> Vec<(u64, u64)> {
     let segment = member.choice.segment.map(|segment| segment.next_multiple_of(ELEMENT));
     let piece = |part| match part {
         Part::Bytes(from, to) => (from, to - from),
-        Part::Blocks { .. } | Part::WithBit(_) => unreachable!("segments are of bytes in a row"),
+        Part::Blocks { .. } | Part::Spread { .. } | Part::WithBit(_) => unreachable!("segments are of bytes in a row"),
     };
     segments(member.whole(), segment).map(piece).collect()
 }

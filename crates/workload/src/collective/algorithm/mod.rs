@@ -17,6 +17,7 @@ mod linear;
 mod linear_sync;
 mod neighbour_exchange;
 mod pairwise;
+mod pat;
 mod pipeline;
 mod rabenseifner;
 mod recursive_doubling;
@@ -181,6 +182,8 @@ algorithms! {
     DoubleRing = "double_ring": double_ring;
     /// In step s with the members s places up and down.
     Pairwise = "pairwise": pairwise;
+    /// A binomial tree for each block, all at once: to the farthest first (PAT of NCCL).
+    Pat = "pat": pat;
     /// With the two neighbours in turn.
     NeighbourExchange = "neighbour_exchange": neighbour_exchange;
     /// Within nodes, between one member of each, and within nodes again; between leaf switches likewise.

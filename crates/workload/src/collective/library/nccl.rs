@@ -45,6 +45,10 @@ const NVLS_CHANNELS: u32 = 16;
 /// Longest messages of NVLS trees, of up to three nodes and of more (`NCCL_NVLSTREE_MAX_CHUNKSIZE`) [B].
 const NVLS_CHUNK: [u64; 2] = [128 << 10, 64 << 10];
 
+/// Trees for each block (PAT), by the tables of the first version that has them, NCCL 2.23: base, a hop between nodes
+/// (a tree's of 14 us by 3.5), and a part for each rank.
+const PAT_NS: [i64; 3] = [8_000, 4_000, 2_800];
+
 /// Time of a message on an idle network, a part of each hop of the tables: 1 us to post it, which is what NCCL takes as
 /// the overhead of the network, and an assumed 1 us from memory to memory.
 const NETWORK_NS: i64 = 2_000;
@@ -81,7 +85,7 @@ pub(super) fn choice(ask: &Ask) -> Choice {
     match ask.kind {
         Kind::Allreduce => allreduce(ask),
         Kind::Bcast | Kind::Reduce => ring(ask, Algorithm::Pipeline),
-        Kind::Allgather | Kind::ReduceScatter | Kind::ReduceScatterBlock => ring(ask, Algorithm::Ring),
+        Kind::Allgather | Kind::ReduceScatter | Kind::ReduceScatterBlock => by_blocks(ask),
         Kind::Barrier | Kind::Scan | Kind::Exscan => open_mpi_4_1::choice(ask),
         Kind::Alltoall
         | Kind::Alltoallv
@@ -128,6 +132,15 @@ fn tree_segment(ask: &Ask, slot: u64) -> u64 {
         let is_short = |half: &u64| *half <= least || ask.total / half * 10 * accelerators >= steps * count;
         halves.into_iter().find(is_short).expect("halves become as short as the least")
     })
+}
+
+/// The fastest ring, or the switches of a single node where these are faster.
+fn by_blocks(ask: &Ask) -> Choice {
+    let rings = RING.iter().map(|costs| (ring_ns(ask, costs), Algorithm::Ring, costs.protocol));
+    let switches = switches_ns(ask).filter(|_| ask.size == 1);
+    let all = rings.chain(switches.map(|(time, algorithm)| (time, algorithm, Protocol::Simple)));
+    let (_, algorithm, protocol) = all.min_by_key(|(time, _, _)| *time).expect("three rings or more");
+    carried(algorithm, protocol)
 }
 
 fn ring(ask: &Ask, algorithm: Algorithm) -> Choice {
@@ -177,6 +190,12 @@ fn nvls_latency_ns(ask: &Ask) -> i64 {
     NVLS_NS + 2 * i64::from(ask.size.ilog2()) * NVLS_TREE_HOP_NS
 }
 
+/// Trees for each block of ranks that have a node each.
+fn pat_latency_ns(ask: &Ask) -> i64 {
+    let [base, hop, rank] = PAT_NS;
+    base + i64::from(ask.size.ilog2()) * hop + ranks(ask) * rank
+}
+
 /// Time of sums in switches, where a node has them: each accelerator is the head of a channel, for which its link
 /// carries twice what the others' carry; of more than two nodes half of the network's rate counts. Of that 5/6.
 fn switches_ns(ask: &Ask) -> Option<(i64, Algorithm)> {
@@ -198,6 +217,7 @@ pub(in crate::collective) fn call_latency(ask: &Ask, choice: &Choice) -> Duratio
     let (latency, hops) = match (choice.algorithm, of(&RING), of(&TREE)) {
         (Algorithm::Ring | Algorithm::Pipeline, Some(ring), _) => (ring_latency_ns(ask, ring), ring_steps(ask).1),
         (Algorithm::InNetwork | Algorithm::NvlsTree, ..) => (nvls_latency_ns(ask), 2 * i64::from(ask.size.ilog2())),
+        (Algorithm::Pat, ..) => (pat_latency_ns(ask), i64::from(ask.size.ilog2())),
         (Algorithm::DoubleTree, _, Some(tree)) => (tree_latency_ns(ask, tree), 2 * i64::from(ask.size.ilog2())),
         _ => (RING[0].base_ns, 0),
     };
@@ -224,7 +244,9 @@ pub(in crate::collective) fn channels(ask: &Ask, choice: &Choice) -> Option<u32>
         (Algorithm::Ring | Algorithm::Pipeline, Protocol::Ll) => LL_THREADS * ranks(ask).unsigned_abs(),
         (Algorithm::DoubleTree, Protocol::Ll) => LL_THREADS,
         (Algorithm::Ring | Algorithm::Pipeline | Algorithm::DoubleTree, Protocol::Ll128) => LL128_THREADS,
-        (Algorithm::Ring | Algorithm::Pipeline | Algorithm::DoubleTree, Protocol::Simple) => SIMPLE_THREADS,
+        (Algorithm::Ring | Algorithm::Pipeline | Algorithm::DoubleTree | Algorithm::Pat, Protocol::Simple) => {
+            SIMPLE_THREADS
+        }
         (Algorithm::NvlsTree, _) => 0,
         _ => return None,
     };

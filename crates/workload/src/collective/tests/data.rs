@@ -18,6 +18,9 @@ pub(super) fn cells_of(layout: &Layout, part: Part) -> Vec<usize> {
         Part::Blocks { first, count } => {
             (first..first + count).flat_map(|number| block(number % layout.size())).collect()
         }
+        Part::Spread { first, step, count } => {
+            (0..count).flat_map(|number| block((first + number * step) % layout.size())).collect()
+        }
         Part::WithBit(bit) => (1..layout.size()).filter(|number| number & bit != 0).flat_map(block).collect(),
     }
 }

@@ -287,9 +287,10 @@ fn allreduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
 }
 
 fn reduce_scatter(algorithm: Algorithm, sizes: &Sizes) -> Expected {
-    let &Sizes { p, core, core_log, extra, fold, vector, .. } = sizes;
+    let &Sizes { p, log, core, core_log, extra, fold, vector, .. } = sizes;
     match algorithm {
         Algorithm::InNetwork => exactly(p * p, p * vector, vector, p),
+        Algorithm::Pat => exactly(p * log, (p - 1) * vector, (p - 1) * (vector / p), log),
         Algorithm::RecursiveHalving => Expected {
             messages: core * core_log + 2 * extra,
             bytes: (extra + core - 1) * vector + extra * (vector / p),
@@ -362,7 +363,7 @@ fn allgather(algorithm: Algorithm, kind: Kind, sizes: &Sizes) -> Expected {
     }
     let rounds = match algorithm {
         Algorithm::Linear | Algorithm::Ring => p - 1,
-        Algorithm::RecursiveDoubling | Algorithm::Bruck => log,
+        Algorithm::RecursiveDoubling | Algorithm::Bruck | Algorithm::Pat => log,
         Algorithm::NeighbourExchange => p / 2,
         other => panic!("{other:?} is no all-gather"),
     };

@@ -324,6 +324,30 @@ fn nccl_adds_up_in_switches_of_nodes_where_its_model_makes_that_the_fastest() {
     assert_eq!(picked(1, 360, 1 << 30), InNetwork);
 }
 
+/// The same node gathers. Switches take 25 us and bytes by 229 GB/s, a ring of `LL` 6.6 + 7 · 0.6 us and bytes by 8/7
+/// of 39 GB/s, of `LL128` 14 + 7 · 1.9 us and bytes by 8/7 · 0.92 of 360 GB/s.
+///
+/// 512 KiB take 27.3, 22.6 and 28.7 us, 1 MiB 29.6, 34.3 and 30.1 us, 2 MiB 34.2, 57.9 and 32.8 us.
+#[test]
+fn nccl_gathers_by_switches_of_a_single_node_between_both_protocols_with_flags() {
+    let picked = |nodes, kind, bytes: u64| {
+        let rule = Rule {
+            accelerators: Some(8),
+            network_rate: Some(BitRate::from_gbps(360)),
+            switches: Some(BitRate::from_gbps(2_477)),
+            ..Rule::of(Library::Nccl)
+        };
+        let choice = rule.choice(kind, &collective(kind, bytes / 8 / u64::from(nodes), 0, nodes).layout(nodes));
+        (choice.algorithm, choice.protocol.unwrap())
+    };
+    use Algorithm::*;
+    for kind in [Kind::Allgather, Kind::ReduceScatterBlock] {
+        let single = [512, 1_024, 2_048].map(|kib| picked(1, kind, kib << 10));
+        assert_eq!(single, [(Ring, Protocol::Ll), (InNetwork, Protocol::Simple), (Ring, Protocol::Ll128)]);
+        assert_eq!(picked(2, kind, 1 << 20).0, Ring, "switches of a node do not gather from another");
+    }
+}
+
 #[test]
 fn libraries_work_by_node_where_nodes_have_several_ranks() {
     use Algorithm::*;

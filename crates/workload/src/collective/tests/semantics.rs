@@ -1,5 +1,7 @@
 //! Everyone ends with what the collective defines, whichever algorithm is used.
 
+use etherweave_primitives::Bytes;
+
 use super::execution::{Memory, State, executed};
 use super::{collective, data::after, named};
 use crate::collective::{Algorithm, Collective, Communicator, Kind, Library, Rule};
@@ -52,6 +54,22 @@ fn every_algorithm_gives_everyone_what_the_collective_defines() {
                     assert_defined(&collective(kind, bytes, root, ranks), &rule, ranks);
                 }
             }
+        }
+    }
+}
+
+/// Each of eight members sends 1, 2 and 4 blocks in three rounds, the last ones in two messages where two blocks are as
+/// long as a segment; a block that is longer than a segment is a message.
+#[test]
+fn messages_of_aggregated_trees_have_as_many_blocks_as_a_segment() {
+    for (kind, bytes) in [(Kind::Allgather, 24), (Kind::ReduceScatter, 8 * 24)] {
+        let gathered = collective(kind, bytes, 0, 8);
+        for (segment, messages) in [(48, 4), (16, 7), (1_000, 3)] {
+            let segment = Some(Bytes::new(segment));
+            let rule = Rule { algorithm: Some(Algorithm::Pat), segment, ..Rule::default() };
+            assert_defined(&gathered, &rule, 8);
+            let states = executed(&gathered, &rule, 8, Memory::Symbols);
+            assert!(states.iter().all(|state| (state.messages, state.bytes) == (messages, 7 * 24)), "{kind:?}");
         }
     }
 }
