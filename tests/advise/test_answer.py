@@ -131,12 +131,18 @@ def test_a_job_that_does_not_fit_is_named_and_the_fabric_left_out(tmp_path: Path
     assert result.baseline == "slow" and "Weights hold on slow" in reasons
 
 
-def test_a_job_that_no_fabric_runs_does_not_count(tmp_path: Path) -> None:
-    wide = '[[job]]\nname = "wide"\nworkload.all_to_all = { ranks = 8 }\n'
-    result = asked(tmp_path, SETTINGS, SLOW, FAST, JOB, wide)
-    assert [job.job for job in result.standings[0].jobs] == ["stream"]
-    assert result.standings[0].jobs[0].weight == 1
-    assert "wide on slow" in "\n".join(result.left_out)
+@pytest.mark.parametrize(
+    ("workload", "reason"),
+    [("all_to_all = { ranks = 8 }", "8"), ("halo4d = {}", "unknown name `halo4d`")],
+)
+def test_a_job_that_no_fabric_runs_is_an_error_before_any_run(
+    tmp_path: Path, workload: str, reason: str
+) -> None:
+    job = f'[[job]]\nname = "wide"\nworkload.{workload}\n'
+    with pytest.raises(AdviseError, match="job wide runs on no fabric: ") as raised:
+        asked(tmp_path, SETTINGS, SLOW, FAST, JOB, job)
+    assert reason in str(raised.value)
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_a_price_fabrics_are_ranked_by_throughput_and_it_is_said(tmp_path: Path) -> None:
