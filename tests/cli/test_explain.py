@@ -2,13 +2,15 @@
 
 import html
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import etherweave
-from etherweave.api.limits import BAR, difference, limits, time_words
+from etherweave.api.limits import BAR, JobLimits, difference, limits, time_words
+from etherweave.api.path_shares import by_call, by_collective, by_iteration
 from etherweave.api.what_if import Answer, what_if
 from etherweave.pages import write_report
 from support import command_line
@@ -50,6 +52,31 @@ def test_a_job_is_limited_by_what_its_hosts_copy_and_parts_add_up() -> None:
     assert job.parts_ns["socket_copy"] > 0.8 * job.time_ns
     assert job.sentence().startswith("pair: limited by the host, ")
     assert all(own.end_ns == two.start_ns for own, two in zip(job.path, job.path[1:], strict=False))
+
+
+def picoseconds(job: JobLimits) -> int:
+    return sum(round(step.end_ns * 1e3) - round(step.start_ns * 1e3) for step in job.path)
+
+
+def test_iterations_and_collectives_add_up_to_the_job_to_the_picosecond(tmp_path: Path) -> None:
+    done = etherweave.run(SCENARIOS / "collectives.toml", {"observe.ranks": True})
+    for job in limits(done):
+        assert {number for number in by_iteration(job) if number is not None} == {0, 1, 2}
+        kinds = {call.collective for call in by_call(job) if call}
+        assert len(kinds) == 2
+        assert "barrier" in kinds
+        for portions in (by_iteration(job), by_call(job), by_collective(job)):
+            own = [picoseconds(portion) for portion in portions.values()]
+            assert sum(own) == picoseconds(job)
+    done.save(tmp_path / "result")
+    figures = explained(tmp_path / "result")["jobs"][0]
+    for portions in (figures["iterations"], figures["collectives"]):
+        times = [portion["time_us"] for portion in portions]
+        assert math.fsum(times) == pytest.approx(figures["time_us"], rel=1e-12)
+    text = command_line.run_here("explain", tmp_path / "result", "--job", "ring").stdout
+    assert "  of 3 iterations:\n    first        0 " in text
+    assert "  of collectives:\n" in text
+    assert " us  97.5%  allreduce, messages up to 16,384 B, 4 on the path: " in text
 
 
 def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Path) -> None:

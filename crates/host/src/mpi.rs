@@ -101,6 +101,7 @@ impl Processors {
 
     fn begin_step(&mut self, wires: &mut Wires, thread: ThreadIndex, op: Op) {
         self.observe_next(ActivityKind::of(op));
+        self.observe_operation(thread, op, wires.now);
         let sent = self.rank(thread).fragments_sent;
         let (endpoint, sends) = match op {
             Op::Isend { peer, .. } | Op::OneSided { peer, .. } => {
@@ -146,9 +147,16 @@ impl Hosts {
                 Some(op @ (Op::Prepare { .. } | Op::Reduce { .. })) if is_free(&wires.constants, job, op) => {
                     self.processors.rank(thread).advance(now);
                 }
-                Some(Op::IterationStart) => rank.begin_iteration(now),
-                Some(Op::IterationEnd) => self.processors.iteration_end(wires, thread),
-                Some(Op::Sleep { duration }) => {
+                Some(op @ Op::IterationStart) => {
+                    rank.begin_iteration(now);
+                    self.processors.observe_operation(thread, op, now);
+                }
+                Some(op @ Op::IterationEnd) => {
+                    self.processors.iteration_end(wires, thread);
+                    self.processors.observe_operation(thread, op, now);
+                }
+                Some(op @ Op::Sleep { duration }) => {
+                    self.processors.observe_operation(thread, op, now);
                     self.processors.observe_next(Some(ActivityKind::Sleep));
                     return self.processors.sleep(wires, thread, duration + wires.constants.params.host.timer_slack);
                 }

@@ -3,6 +3,7 @@
 use etherweave_engine::Wires;
 use etherweave_kernel::indices::{EndpointIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
+use etherweave_workload::Op;
 
 use super::rank_records::{ArrivalRecord, EndRecord, StepTimes};
 use super::{
@@ -71,6 +72,14 @@ impl Processors {
     pub(super) fn observe_next(&mut self, kind: Option<ActivityKind>) {
         if self.notes_tasks {
             self.records.next = kind;
+        }
+    }
+
+    /// Notes an operation that a rank of a program begins, or a mark in it.
+    #[inline]
+    pub(super) fn observe_operation(&mut self, thread: ThreadIndex, op: Op, now: Time) {
+        if self.observes_ranks {
+            self.records.calls.note(thread, op, now);
         }
     }
 

@@ -5,7 +5,7 @@
 use etherweave_kernel::{Log, indices::EndpointIndex, indices::ThreadIndex, wire};
 use etherweave_primitives::{Duration, Time};
 
-use super::{activity_kind::ActivityKind, step_kind::StepKind};
+use super::{activity_kind::ActivityKind, call_records::CallRecords, step_kind::StepKind};
 
 /// One task of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,6 +103,8 @@ pub struct RankRecords {
     pub sent: Log<EndRecord>,
     /// Messages whose receive is complete.
     pub received: Log<EndRecord>,
+    /// Collectives that ranks call.
+    pub calls: CallRecords,
     /// Ranks that have ended, and when.
     pub ended: Log<(ThreadIndex, Time)>,
     /// Kind of the operation that begins next.
@@ -180,5 +182,5 @@ wire! {
     PostRecord { at, end, bytes, answers, endpoint }
     ArrivalRecord { at, end, endpoint }
     EndRecord { at, bytes, tag, thread, endpoint }
-    RankRecords { steps, times, posted, arrived, sent, received, ended, next, answered, postponable }
+    RankRecords { steps, times, posted, arrived, sent, received, calls, ended, next, answered, postponable }
 }

@@ -163,6 +163,7 @@ cells! {
     Integers: u8 = u64::from, u16 = u64::from, u32 = u64::from, u64 = |count| count,
         Priority = |priority| priority.get().into();
     Numbers: f64 = |number| number, Time = Time::as_ns_f64, Duration = |time| time.as_ns_f64(),
+        Option<u32> = |count| count.map_or(f64::NAN, f64::from),
         Option<Time> = |time| time.map_or(f64::NAN, Time::as_ns_f64), BitRate = gbps,
         Option<BitRate> = |rate| rate.map_or(f64::NAN, gbps);
     Texts: String = |name| name, &str = |name| name;

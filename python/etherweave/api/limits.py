@@ -10,7 +10,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Any, TypeVar
 
 from etherweave.api.results import Result
@@ -78,6 +78,11 @@ class Stretch:
     source: int  # The rank whose message is waited for; the rank itself where none is.
     start_ns: float  # Its beginning [ns].
     end_ns: float  # Its end [ns].
+    iteration: int | None = None  # Measured iteration of the rank; none outside.
+    collective: str = ""  # Collective that the rank calls; empty of none.
+    communicator: int = 0  # Its communicator.
+    call: int = 0  # Number among the calls of the collective there, from 0.
+    call_bytes: int = 0  # Longest message of the call [B].
 
     @property
     def time_ns(self) -> float:
@@ -189,6 +194,11 @@ class JobLimits:
         return self.path[-1].end_ns - self.path[0].start_ns
 
     @property
+    def spent_ns(self) -> float:
+        """Sum of the parts: of all that of the job, of some of them theirs [ns]."""
+        return math.fsum(step.time_ns for step in self.path)
+
+    @property
     def parts_ns(self) -> dict[str, float]:
         """Time of each part that takes any, the longest first [ns].
 
@@ -242,7 +252,7 @@ class JobLimits:
         drawn = "".join(
             at[0] * (end - start) for at, start, end in zip(places, ends, ends[1:], strict=False)
         )
-        shares = ", ".join(f"{place} {_percent(share)}" for place, share in places.items())
+        shares = ", ".join(f"{place} {percent(share)}" for place, share in places.items())
         return f"[{drawn}] {shares}"
 
     def sentence(self) -> str:
@@ -250,13 +260,13 @@ class JobLimits:
         parts, time = self.parts_ns, self.time_ns
         place, share = next((name, spent / time) for name, spent in self.places_ns.items())
         of_place = [part for part in parts if PARTS[part][0] == place]
-        words = ", ".join(f"{PARTS[part][1]} {_percent(parts[part] / time)}" for part in of_place)
+        words = ", ".join(f"{PARTS[part][1]} {percent(parts[part] / time)}" for part in of_place)
         rest = ", ".join(
-            f"{PLACES[name]} {_percent(spent / time)}"
+            f"{PLACES[name]} {percent(spent / time)}"
             for name, spent in self.places_ns.items()
             if name != place
         )
-        of_time = f"{_percent(share)} of {time_words(time)}"
+        of_time = f"{percent(share)} of {time_words(time)}"
         return (
             f"{self.job}: limited by {PLACES[place]}, {of_time} ({words})"
             + (f"; {rest}" if rest else "")
@@ -269,7 +279,7 @@ class JobLimits:
             return ""
         is_of_receiver = any(own.is_of_receiver for own in self.causes_ns if own.group == group)
         place = "" if is_of_receiver else "of the network "
-        return f"; {place}{group} {_percent(time / self.time_ns)}"
+        return f"; {place}{group} {percent(time / self.time_ns)}"
 
     def figures(self) -> dict[str, Any]:
         """Give times by name [us]."""
@@ -348,12 +358,22 @@ def limits(result: Result) -> list[JobLimits]:
     if not result.columns("path"):
         return []
     columns = ("job", "rank", "host", "part", "source", "start_ns", "end_ns")
-    rows = zip(*(result.values("path", name) for name in columns), strict=True)
+    rows = zip(*(result.values("path", name) for name in columns), _places(result), strict=False)
     waits = _waits(result)
     return [
-        JobLimits(job, [Stretch(*row[1:]) for row in own], waits.get(job, []))
+        JobLimits(job, [Stretch(*row[1:-1], *row[-1]) for row in own], waits.get(job, []))
         for job, own in groupby(rows, key=lambda row: row[0])
     ]
+
+
+def _places(result: Result) -> Iterable[tuple[Any, ...]]:
+    """Read iterations and collectives of the parts; results of earlier versions have none."""
+    columns = ("iteration", "collective", "communicator", "call", "call_bytes")
+    if "iteration" not in result.columns("path"):
+        return repeat(())
+    iterations, *calls = (result.values("path", name) for name in columns)
+    numbers = (None if math.isnan(number) else int(number) for number in iterations)
+    return zip(numbers, *calls, strict=True)
 
 
 def _waits(result: Result) -> dict[str, list[Wait]]:
@@ -394,7 +414,8 @@ def _links(result: Result) -> Callable[[str, str], str]:
     return link
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Write a share."""
     return f"{share:.0%}" if share >= 0.01 else "<1%"
 
 

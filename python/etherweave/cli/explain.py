@@ -12,6 +12,7 @@ import typer
 
 import etherweave
 from etherweave.api.limits import PARTS, PLACES, JobLimits, Stretch, limits
+from etherweave.api.path_shares import share_figures, share_lines
 from etherweave.api.results import Result
 from etherweave.api.what_if import Answer, what_if
 from etherweave.cli import parameters
@@ -150,7 +151,12 @@ def _others(left_out: list[str], answers: list[Answer]) -> list[str]:
 
 def _json(job_limitses: list[JobLimits], answers: list[Answer], left_out: list[str]) -> str:
     jobs = [
-        {"job": job_limits.job, **job_limits.figures(), "causes": _causes_of(job_limits)}
+        {
+            "job": job_limits.job,
+            **job_limits.figures(),
+            **share_figures(job_limits),
+            "causes": _causes_of(job_limits),
+        }
         for job_limits in job_limitses
     ]
     questions = [
@@ -180,6 +186,7 @@ def _text(job_limitses: list[JobLimits], answers: list[Answer], longest: int) ->
             job_limits.sentence(),
             *_bars(job_limits),
             *_causes(job_limits),
+            *share_lines(job_limits),
             *_longest(job_limits, longest),
             *_answers(own),
             *_most(job_limits, own),

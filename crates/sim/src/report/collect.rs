@@ -7,8 +7,8 @@ use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
 
 use super::path::{PathMessage, PathRow, Surroundings, paths};
 use super::{
-    LosslessDrop, Report, Totals, far::FarEnds, latency::Latencies, observed::Observed, part::ReportPart,
-    rank_log::HostsLog, rank_log::RankLogs,
+    LosslessDrop, Report, Totals, calls::Occupations, far::FarEnds, latency::Latencies, observed::Observed,
+    part::ReportPart, rank_log::HostsLog, rank_log::RankLogs,
 };
 use crate::{run::Simulation, shard::Shard};
 
@@ -36,8 +36,8 @@ impl Simulation {
             jobs: self.names.jobs.clone(),
             samples: self.samples_on(processes),
             totals: self.sums(&part.totals, part.packets_max),
+            observed: self.names.observes_ranks.then(|| self.observed(part.logs, &part.iterations)),
             iterations: part.iterations,
-            observed: self.names.observes_ranks.then(|| self.observed(part.logs)),
             ports: part.ports.into_iter().map(|(_, row)| row).collect(),
             streams: part.streams.into_iter().map(|(_, row)| row).collect(),
             flows: part.flows.into_iter().map(|(_, row)| row).collect(),
@@ -133,13 +133,13 @@ impl Simulation {
     }
 
     /// Notes of ranks until the end, and the paths that limit jobs.
-    fn observed(&self, logs: Vec<HostsLog>) -> Observed {
+    fn observed(&self, logs: Vec<HostsLog>, iterations: &[IterationRow]) -> Observed {
         let logs = RankLogs::new(logs, self.end);
-        Observed::new(self.paths(&logs), logs)
+        Observed::new(self.paths(&logs, iterations), logs)
     }
 
     /// The paths that limit jobs.
-    fn paths(&self, logs: &RankLogs) -> (Vec<PathRow>, Vec<PathMessage>) {
+    fn paths(&self, logs: &RankLogs, iterations: &[IterationRow]) -> (Vec<PathRow>, Vec<PathMessage>) {
         let shard = self.shards.first().expect("a process has a shard");
         let (constants, drained) = (&shard.wires.constants, shard.hosts.nics.times.rate);
         let latencies = Latencies::new(&self.names.topology, constants);
@@ -149,7 +149,7 @@ impl Simulation {
             line: &|host, bytes| self.line_time(host, bytes),
             drain: &|bytes| drained.serialization_time(Bytes::new(bytes)),
         };
-        paths(logs, &around)
+        paths(logs, &Occupations::new(logs, iterations), &around)
     }
 
     /// How long some bytes take on all links of a host together.

@@ -1,6 +1,7 @@
 //! Results of a run: rows for tables, totals, and which ports and ranks wait in a stuck run.
 
 mod activities;
+mod calls;
 mod collect;
 mod deadlock;
 mod drops;

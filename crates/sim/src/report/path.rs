@@ -6,7 +6,9 @@
 use etherweave_host::{ActivityKind, StepKind};
 use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::{Duration, Time};
+use etherweave_workload::collective::{Kind, context_of, kind_of};
 
+use super::calls::{Call, Occupation, Occupations};
 use super::rank_log::{Handled, MessageName, RankLog, RankLogs, Step};
 
 /// Kind of a part of the path: where its time goes.
@@ -123,6 +125,23 @@ rows! {
         start: Time ["start_ns"];
         /// End of the part.
         end: Time ["end_ns"];
+        /// Measured iteration of the rank, from 0; none outside.
+        iteration: Option<u32> ["iteration"];
+        /// Tag of the collective that the rank calls; its name in tables, empty of none, and its communicator.
+        tag: u32 [
+            "collective" = |row, _| kind_of(row.tag).map_or("", Kind::name),
+            "communicator" = |row, _| context_of(row.tag)
+        ];
+        /// Number among the calls of this collective in its communicator, from 0.
+        call: u32 ["call"];
+        /// Longest message of the call [B].
+        bytes: u64 ["call_bytes"];
+    }
+}
+
+impl PathRow {
+    fn is_in(&self, Occupation { iteration, call }: Occupation) -> bool {
+        (self.iteration, self.tag, self.call) == (iteration, call.tag, call.number)
     }
 }
 
@@ -159,9 +178,13 @@ pub(super) struct Surroundings<'s> {
 }
 
 /// The paths of all jobs, by job and time; and messages that take time on them.
-pub(super) fn paths(logs: &RankLogs, around: &Surroundings<'_>) -> (Vec<PathRow>, Vec<PathMessage>) {
+pub(super) fn paths(
+    logs: &RankLogs,
+    occupations: &Occupations<'_>,
+    around: &Surroundings<'_>,
+) -> (Vec<PathRow>, Vec<PathMessage>) {
     let jobs = logs.ranks().chunk_by(|first, second| first.job == second.job);
-    let paths = jobs.map(|ranks| Walk { logs, ranks, around, rows: Vec::new(), messages: Vec::new() }.path());
+    let paths = jobs.map(|ranks| Walk::new(logs, (ranks, occupations), around).path());
     let (rows, messages): (Vec<_>, Vec<_>) = paths.unzip();
     (rows.concat(), messages.concat())
 }
@@ -213,12 +236,24 @@ struct Walk<'s> {
     logs: &'s RankLogs,
     /// Its ranks, in order.
     ranks: &'s [RankLog],
+    occupations: &'s Occupations<'s>,
     around: &'s Surroundings<'s>,
+    /// Occupation of the rank at the place that the walk has reached.
+    occupation: Occupation,
     rows: Vec<PathRow>,
     messages: Vec<PathMessage>,
 }
 
 impl<'s> Walk<'s> {
+    fn new(
+        logs: &'s RankLogs,
+        (ranks, occupations): (&'s [RankLog], &'s Occupations<'s>),
+        around: &'s Surroundings<'s>,
+    ) -> Walk<'s> {
+        let occupation = Occupation::default();
+        Walk { logs, ranks, occupations, around, occupation, rows: Vec::new(), messages: Vec::new() }
+    }
+
     /// The path and its messages, the first part first.
     fn path(mut self) -> (Vec<PathRow>, Vec<PathMessage>) {
         // A rank whose driver waits ends without a step.
@@ -245,6 +280,7 @@ impl<'s> Walk<'s> {
         let mut steps = self.logs.steps(self.log(rank));
         let (mut place, mut awaited) = (steps.ended(time), Awaited::Nothing);
         while time > first {
+            self.occupation = self.occupations.until(self.log(rank), time);
             while place > 0 && steps.end(place - 1) > time {
                 place -= 1;
             }
@@ -333,12 +369,14 @@ impl<'s> Walk<'s> {
         }
         if let Some(next) = self.rows.last_mut()
             && (next.rank, next.part, next.source, next.start) == (rank, part, source, end)
+            && next.is_in(self.occupation)
         {
             next.start = start;
             return;
         }
         let RankLog { job, host, .. } = *self.log(rank);
-        self.rows.push(PathRow { job, rank, host, part, source, start, end });
+        let Occupation { iteration, call: Call { tag, number: call, bytes } } = self.occupation;
+        self.rows.push(PathRow { job, rank, host, part, source, start, end, iteration, tag, call, bytes });
     }
 }
 

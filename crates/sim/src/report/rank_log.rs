@@ -1,6 +1,6 @@
 //! Notes of ranks, by rank and by connection: logs of shards, and the place of each row of them.
 
-use etherweave_host::{EndRecord, Hosts, Neighbour, RankRecords, Role, StepKind, StepTimes};
+use etherweave_host::{CallRecord, EndRecord, Hosts, Neighbour, RankRecords, Role, StepKind, StepTimes};
 use etherweave_kernel::{Log, indices::EndpointIndex, indices::ThreadIndex, wire};
 use etherweave_primitives::Time;
 
@@ -151,6 +151,8 @@ pub(super) struct RankLog {
     pub rank: u32,
     /// Number of its host.
     pub host: u32,
+    /// Number among all ranks, by job and rank.
+    pub number: u32,
     shard: usize,
     place: usize,
 }
@@ -168,11 +170,19 @@ impl RankLogs {
     pub fn new(logs: Vec<HostsLog>, end: Time) -> RankLogs {
         let shards: Vec<SortedLog> = logs.into_iter().map(|log| SortedLog::new(log, end)).collect();
         let of_shard = |(shard, log): (usize, &SortedLog)| {
-            let rank = move |(place, &RankThread { job, rank, host, .. })| RankLog { job, rank, host, shard, place };
+            let rank = move |(place, &RankThread { job, rank, host, .. })| RankLog {
+                job,
+                rank,
+                host,
+                number: 0,
+                shard,
+                place,
+            };
             log.log.ranks.iter().enumerate().map(rank).collect::<Vec<_>>()
         };
         let mut ranks: Vec<RankLog> = shards.iter().enumerate().flat_map(of_shard).collect();
         ranks.sort_unstable_by_key(|rank| (rank.job, rank.rank));
+        (0..).zip(&mut ranks).for_each(|(number, rank)| rank.number = number);
         let numbers = || shards.iter().flat_map(|shard| &shard.log.ends).map(|end| end.number as usize + 1);
         let mut ends = vec![(0, 0); numbers().max().unwrap_or(0)];
         for (number, shard) in shards.iter().enumerate() {
@@ -196,6 +206,12 @@ impl RankLogs {
     pub fn steps(&self, rank: &RankLog) -> Steps<'_> {
         let sorted = &self.shards[rank.shard];
         Steps { log: &sorted.log, places: sorted.steps.of(rank.place), overlap: sorted.log.has_streams(rank.place) }
+    }
+
+    /// Calls of collectives of a rank, in order of time.
+    pub fn calls(&self, rank: &RankLog) -> impl Iterator<Item = &CallRecord> {
+        let sorted = &self.shards[rank.shard];
+        sorted.calls.of(rank.place).iter().map(|&place| &sorted.log.records.calls.rows[place])
     }
 
     /// When a rank ended, if it has.
@@ -291,6 +307,8 @@ struct SortedLog {
     posted: Groups,
     /// Rows by receiving end.
     arrived: Groups,
+    /// Rows by rank.
+    calls: Groups,
     ended: Vec<Option<Time>>,
 }
 
@@ -307,12 +325,14 @@ impl SortedLog {
         let mut posted = Groups::new(log.ends.len(), rows.iter().map(|row| Some(row.endpoint.get())));
         (0..log.ends.len()).for_each(|end| posted.of_mut(end).sort_by_key(|&place| rows[place].end));
         let arrived = Groups::new(log.ends.len(), arrived.iter().map(|row| Some(row.endpoint.get())));
+        let callers = log.records.calls.rows.iter().map(|row| Some(log.threads[row.thread.get() as usize]));
+        let calls = Groups::new(log.ranks.len(), callers);
         let mut ended = vec![None; log.ranks.len()];
         log.records
             .ended
             .iter()
             .for_each(|&(thread, at)| ended[log.threads[thread.get() as usize] as usize] = Some(at));
-        SortedLog { log, steps: by_rank, posted, arrived, ended }
+        SortedLog { log, steps: by_rank, posted, arrived, calls, ended }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The path that limits a job: its parts add up to the time of the job, and one known limit is named.
 
+use std::collections::BTreeSet;
+
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Length, Priority, Rank, Time};
 use etherweave_sim::params::{CoreParams, Fidelity, Pcie, SimParams, Transport};
 use etherweave_sim::{Experiment, Finish, Job, PathPart, PathRow, Simulation, WaitRow};
 use etherweave_topology::{Channel, Family, FatTree, SingleSwitch, Topology};
+use etherweave_workload::collective::{Collective, Communicator, Kind, Rule, kind_of};
 use etherweave_workload::{AllToAll, Block, Halo3d, Op, OsuOneSidedLatency, Program, Traffic, Workload};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
@@ -118,6 +121,28 @@ fn parts_follow_each_other_without_a_gap_and_are_alike_on_any_number_of_threads(
             assert_eq!((path.first().map(|row| row.start), path.last().map(|row| row.end)), (Some(Time::ZERO), end));
         }
     }
+}
+
+/// Two ranks add up twice, with computation between, in each of three iterations.
+#[test]
+fn parts_have_the_iteration_and_the_call_of_a_collective_to_which_they_belong() {
+    let world = Communicator::world(2);
+    let allreduce = Collective::Allreduce { bytes: Bytes::new(4_096) };
+    let program = |rank| {
+        let calls = allreduce.lower(&Rule::default(), &world, rank);
+        let compute = Op::Compute { duration: Duration::from_us(3) };
+        let ops = [vec![Op::IterationStart], calls.clone(), vec![compute], calls, vec![Op::IterationEnd]].concat();
+        Program::new([Block::measured(ops, 3)])
+    };
+    let path = path(&of_two(roce(), Traffic::Ranks(vec![program(0), program(1)])));
+    let time = |rows: &[&PathRow]| rows.iter().map(|row| row.end.since(row.start).as_ps()).sum::<u64>();
+    let (inside, outside): (Vec<&PathRow>, _) = path.iter().partition(|row| kind_of(row.tag) == Some(Kind::Allreduce));
+    let is_computation = |row: &&PathRow| row.part == PathPart::Computation;
+    assert!(outside.iter().all(is_computation) && inside.iter().all(|row| row.bytes == 4_096), "{path:?}");
+    assert_eq!(time(&outside), 9_000_000);
+    let calls: BTreeSet<(Option<u32>, u32)> = inside.iter().map(|row| (row.iteration, row.call)).collect();
+    assert_eq!(calls, (0..6).map(|call| (Some(call / 2), call)).collect());
+    assert_eq!(time(&inside) + time(&outside), path.last().unwrap().end.as_ps());
 }
 
 /// One rank sends to another of its host at 1 Gb/s to the outside: the copy is in memory.

@@ -78,8 +78,28 @@ const COMMUNICATORS: u32 = 32;
 
 /// Number, below 32, of the communicator whose collectives have this tag; 0 is that of all other messages.
 pub fn communicator_of(tag: u32) -> u8 {
-    let context = tag >> 8 & 0xff;
+    let context = u32::from(context_of(tag));
     if tag < TAG_BASE { 0 } else { (1 + context % (COMMUNICATORS - 1)) as u8 }
+}
+
+/// Bits of a tag that name the kind of a collective.
+const KIND_BITS: u32 = 0x7f;
+/// Those that name its communicator as well.
+const CALL_BITS: u32 = TAG_BASE | 0xff00 | KIND_BITS;
+
+/// Kind of the collective whose messages have a tag.
+pub fn kind_of(tag: u32) -> Option<Kind> {
+    if tag < TAG_BASE { None } else { Kind::ALL.get((tag & KIND_BITS) as usize).copied() }
+}
+
+/// Number of the communicator in the tag of a collective.
+pub fn context_of(tag: u32) -> u8 {
+    (tag >> 8) as u8
+}
+
+/// Bits of a tag that all messages of a collective in one communicator share.
+pub fn call_of(tag: u32) -> u32 {
+    tag & CALL_BITS
 }
 
 /// Size of an element of a reduction [B]: a double.
