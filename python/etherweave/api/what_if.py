@@ -23,6 +23,7 @@ BY_FLOW = ("up_down", "ecmp", "shortest_path", "minimal")
 """Routings by which every packet of a flow may take one path."""
 MAX_PORTS = 16
 """Ports of a host, at most."""
+NO_TAPER = "uplinks carry all that comes from below"
 NO_RATES = "the file of the fabric has the rates of links"
 NO_SPRAYING = "TCP takes packets that overtake each other for losses"
 """Why a limit cannot be removed; all other reasons say that there is no such limit."""
@@ -120,25 +121,37 @@ def _fabric(scenario: Scenario) -> tuple[str, Scenario]:
 def _no_taper(scenario: Scenario) -> str:
     kind, fabric = _fabric(scenario)
     if kind == "fat_tree":
-        uplinks = [(fabric, "uplink_rate", fabric["cores"] * fabric["links_per_core"])]
-        below = [fabric["hosts_per_leaf"]]
-    elif kind == "rail_optimised":
-        uplinks = [(fabric, "uplink_rate", fabric["spines"] * fabric["links_per_spine"])]
-        below = [fabric["servers_per_pod"]]
-    elif kind == "folded_clos":
+        return _more_links(fabric, ("cores", "links_per_core"), fabric["hosts_per_leaf"])
+    if kind == "rail_optimised":
+        return _more_links(fabric, ("spines", "links_per_spine"), fabric["servers_per_pod"])
+    if kind == "folded_clos":
         stages = fabric["uplinks"]
         ports = [stage.get("ports", fabric["radix"] // 2) for stage in stages]
         uplinks = [(stage, "rate", up) for stage, up in zip(stages, ports, strict=True)]
         below = [fabric["radix"] - up for up in ports]
-    else:
-        return f"{kind} has no uplinks of leaves"
+        return _faster_links(fabric, uplinks, below)
+    return f"{kind} has no uplinks of leaves"
+
+
+def _more_links(fabric: Scenario, keys: tuple[str, str], below: int) -> str:
+    """Add links of the present rate between a leaf and each switch above it."""
+    switches, links = keys
+    rate = fabric[switches] * _gbps(fabric["uplink_rate"])
+    needed = math.ceil(below * _gbps(fabric["host_rate"]) / rate - 1e-9)
+    has_taper = needed > fabric[links]
+    fabric[links] = max(fabric[links], needed)
+    return "" if has_taper else NO_TAPER
+
+
+def _faster_links(fabric: Scenario, uplinks: Any, below: list[int]) -> str:
+    """Raise the rate of uplinks: more of them would take ports that switches do not have."""
     rate, is_changed = fabric["host_rate"], False
     for (table, key, up), down in zip(uplinks, below, strict=True):
         factor = math.ceil(down * _gbps(rate) / (up * _gbps(table[key])) - 1e-9)
         if factor > 1:
             table[key], is_changed = _times(table[key], factor), True
         rate = table[key]
-    return "" if is_changed else "uplinks carry all that comes from below"
+    return "" if is_changed else NO_TAPER
 
 
 def _hosts(scenario: Scenario) -> int:
