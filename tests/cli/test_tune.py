@@ -72,6 +72,16 @@ def test_gathers_of_nodes_of_one_try_trees_for_each_block_and_of_a_single_node_i
     assert chosen(*switches)[1][:2] == ["nvls", "simple"]
 
 
+def test_switches_of_the_network_are_tried_where_packets_reach_them() -> None:
+    profile = ("--set", "interconnect.profile=infiniband-ndr")
+    words = ("tune", SCENARIO, "--collective", "allreduce", *FEW, *profile, "--json")
+    packets = (*words, "--set", "run.fidelity=packet")
+    timings = [json.loads(command_line.run_here(*by).stdout)["timings"] for by in (packets, words)]
+    packet, flow = ([timing["chosen"][0] for timing in of] for of in timings)
+    assert packet[1] == "collnet_direct"
+    assert not [name for name in flow if name.startswith("collnet")]
+
+
 def test_channels_are_tried_beside_those_of_nccl() -> None:
     words = ("tune", SCENARIO, "--collective", "allgather", *FEW, "--channels", "8,16")
     assert ",ring," in command_line.run_here(*words).stdout

@@ -73,6 +73,8 @@ pub(crate) struct Call {
     pub protocol: Option<Protocol>,
     /// Channels of all accelerators of a node together.
     pub channels: Option<u32>,
+    /// Whether switches of the network may add up.
+    pub has_collnet: bool,
 }
 
 pub(crate) struct Group {
@@ -257,12 +259,13 @@ impl Group {
             Some(count) => Channels::Count(count),
             None => Channels::Own,
         });
-        let Call { algorithm, protocol, .. } = call.unwrap_or_default();
+        let Call { algorithm, protocol, has_collnet, .. } = call.unwrap_or_default();
         let in_node = BitRate::from_bps(node.rate.as_bps() / u64::from(self.in_node));
         let network_rate = if self.has_messages() { network_rate } else { Some(in_node) };
         let switches = call.and(node.reduction_rate);
         let accelerators = Some(self.in_node);
-        Rule { network_rate, accelerators, algorithm, protocol, channels, switches, ..Rule::of(library) }
+        let of_library = Rule::of(library);
+        Rule { network_rate, accelerators, algorithm, protocol, channels, switches, has_collnet, ..of_library }
     }
 
     /// Messages between nodes, the same on each channel of its place, of a share of the bytes. Channel c leaves by
@@ -271,7 +274,10 @@ impl Group {
         let (rule, rounds) = (self.rule(accelerators), accelerators.rounds);
         let collective = self.collective(operation, bytes, self.in_node);
         let Some((channels, rule)) = rule.by_channels(&collective, self.across.size()) else {
-            return vec![self.messages(&collective, &rule, rounds, &self.across)];
+            // Accelerators of one place are a group of their own for the switches of the network.
+            let is_collnet = rule.algorithm(&collective, self.across.size()).is_collnet();
+            let across = self.across.channel(if is_collnet { self.place as u8 } else { 0 });
+            return vec![self.messages(&collective, &rule, rounds, &across)];
         };
         let collective = self.collective(operation, bytes, channels);
         let own = (self.place..channels).step_by(self.in_node as usize).zip(0..);
@@ -496,7 +502,7 @@ mod tests {
             let algorithms = [(Algorithm::InNetwork, 48), (Algorithm::Ring, 72)];
             for (algorithm, expected) in algorithms {
                 let (algorithm, protocol) = (Some(algorithm), Some(Protocol::Simple));
-                let call = Call { algorithm, protocol, channels: None };
+                let call = Call { algorithm, protocol, ..Call::default() };
                 assert_eq!(time(operation, Some(call)), Duration::from_ms(expected));
             }
         }

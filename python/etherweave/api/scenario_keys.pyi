@@ -53,6 +53,8 @@ AlgorithmName: TypeAlias = Literal[
     "neighbour_exchange",
     "hierarchical",
     "in_network",
+    "collnet_direct",
+    "collnet_chain",
     "composed",
 ]
 AlphaUpdateName: TypeAlias = Literal["period", "notification"]
@@ -1130,6 +1132,7 @@ class NcclOperationSendrecv(Table):
 class NcclTests(Table):
     algorithm: Key[AlgorithmName | None, AlgorithmName]
     channels: Key[int | None, int]
+    collnet: Key[bool | None, bool]
     iterations: Key[int, int]
     network_rate: Key[str, str]
     node: Key[AcceleratorNode, AcceleratorNode | Keys]

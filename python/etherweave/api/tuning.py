@@ -33,6 +33,7 @@ PROTOCOLS = ("ll", "ll128", "simple")
 SIMULATED = {
     **{"tree": "double_tree", "ring": "ring"},
     **{"nvls": "in_network", "nvls_tree": "nvls_tree", "pat": "pat"},
+    **{"collnet_direct": "collnet_direct", "collnet_chain": "collnet_chain"},
 }
 """Algorithms that are simulated, and their names in scenarios."""
 
@@ -150,7 +151,8 @@ class _Caller:
 
     def __init__(self, scenario: ScenarioSource, overrides: Overrides | None) -> None:
         self._scenario, self._overrides = scenario, dict(overrides or {})
-        jobs = tomllib.loads(resolve(scenario, overrides)).get("job", [])
+        resolved = tomllib.loads(resolve(scenario, overrides))
+        jobs = resolved.get("job", [])
         facts = jobs[0]["workload"].get("nccl_tests") if len(jobs) == 1 else None
         if facts is None:
             raise ValueError(
@@ -159,6 +161,8 @@ class _Caller:
             )
         self.ranks, self._in_node = int(facts["ranks"]), int(facts["node"]["accelerators"])
         self._has_switches = "reduction_rate" in facts["node"] and self._in_node > 1
+        is_packet = resolved.get("run", {}).get("fidelity", "packet") == "packet"
+        self._has_collnet = is_packet and "reduction" in resolved.get("switch", {})
 
     def group(self, ranks: int) -> Group:
         """Return a group of so many accelerators in nodes that are full."""
@@ -173,10 +177,16 @@ class _Caller:
         special = {
             "nvls": self._has_switches and group.nodes == 1 and collective in REDUCED_OR_GATHERED,
             "nvls_tree": self._has_switches and group.nodes > 1 and collective == "allreduce",
+            "collnet_direct": self._adds_up(collective, group),
+            "collnet_chain": self._adds_up(collective, group),
             "pat": self._in_node == 1 and collective in ("allgather", "reducescatter"),
         }
         known += [(algorithm, "simple") for algorithm, is_known in special.items() if is_known]
         return [Variant(*parts) for parts in known]
+
+    def _adds_up(self, collective: str, group: Group) -> bool:
+        """Return whether switches of the network could take sums of a group."""
+        return self._has_collnet and group.nodes > 1 and collective == "allreduce"
 
     def seconds(self, collective: str, group: Group, size: int, variant: Variant | None) -> float:
         """Simulate a call, and return its time [s]."""

@@ -99,6 +99,36 @@ fn infiniband_reduces_in_the_network_at_the_rate_of_a_link() {
     }
 }
 
+/// Four nodes of four add up 16 MB, accelerators of one place a quarter of it, which each host sends once.
+///
+/// The call takes the latency of NCCL's tables, 2 (3.7 + 3 · 0.4) + 31 - 2 us, and that quarter by the rate of a link.
+#[test]
+fn infiniband_reduces_for_each_place_of_the_nodes_of_nccl() {
+    let text = |more: &str| {
+        format!(
+            "interconnect.profile = \"infiniband-ndr\"\n[[job]]\nname = \"a\"\n{more}\nworkload.nccl_tests = {{ \
+             ranks = 16, operation.allreduce.bytes = \"16MB\", node.accelerators = 4, iterations = 1, \
+             algorithm = \"collnet_direct\", protocol = \"simple\" }}\n"
+        )
+    };
+    let outcome = Run::start(&text(""), "a.toml", &[], 1, &[]).unwrap().finish(&mut |_| true).0;
+    let numbers = |table: &str, column: &str| -> Vec<f64> {
+        let rows = outcome.tables.iter().find(|rows| rows.name == table).unwrap();
+        match rows.columns.iter().find(|(name, _)| *name == column) {
+            Some((_, Column::Numbers(values))) => values.clone(),
+            _ => panic!("a column of numbers"),
+        }
+    };
+    let rate = Scenario::parse(&text(""), "a.toml", &[]).unwrap().topology.generate().unwrap().channels()[0].rate;
+    let link = rate.serialization_time(Bytes::new(4_000_000)).as_ns_f64();
+    for time in numbers("iterations", "duration_ns") {
+        let share = link / (time - 38_800.0);
+        assert!((0.9..1.0).contains(&share), "{share} of the rate in {time} ns");
+    }
+    let error = Run::start(&text("connections = \"per pair\""), "a.toml", &[], 1, &[]).err().unwrap().to_string();
+    assert!(error.contains("per communicator"), "{error}");
+}
+
 /// Thresholds of switches by section 3.6.17 of the specification, and the round trip of a full packet between the ends
 /// of the profile's fabric in units of 128 ns.
 #[test]

@@ -1,6 +1,7 @@
 //! Aggregation trees of jobs that reduce in the network: their switches, and the routes of their packets.
 //!
-//! A tree spans the switches above the hosts of a job. Its root is one of the lowest switches that all of them reach by
+//! A tree spans the switches above the hosts of a job, or of one of its communicators where these have connections of
+//! their own, as NCCL's have. Its root is one of the lowest switches that all of them reach by
 //! going up; each connection of a rank to itself has a tree, and trees take roots and links in turn.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use etherweave_engine::params::{FlowControl, ReductionParams};
 use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, InputErrors, SwitchId};
 use etherweave_switch::aggregation::Aggregation;
 use etherweave_topology::{Node, Topology, reverse};
+use etherweave_workload::Traffic;
 
 use super::connections::{self, PlannedConnection};
 use super::layout::Layout;
@@ -20,9 +22,21 @@ use crate::shard::Shard;
 /// Key of what switches have for it.
 const KEY: &str = "switch.reduction";
 
+/// Ranks that reduce together: those of a job, or of a communicator where each has connections of its own.
+type Group = (usize, Option<u8>);
+
+fn group_of(connection: &PlannedConnection) -> Group {
+    (connection.job, connection.communicator)
+}
+
+/// Groups of ranks that reduce in the network.
+fn groups(connections: &[PlannedConnection]) -> BTreeSet<Group> {
+    connections.iter().filter(|connection| connection.is_tree()).map(group_of).collect()
+}
+
 /// Jobs whose ranks reduce in the network.
 fn jobs(connections: &[PlannedConnection]) -> BTreeSet<usize> {
-    connections.iter().filter(|connection| connection.is_tree()).map(|connection| connection.job).collect()
+    groups(connections).into_iter().map(|(job, _)| job).collect()
 }
 
 /// Rejects what would lose packets, send them elsewhere, or has no packets.
@@ -40,7 +54,10 @@ pub(super) fn check(experiment: &Experiment, connections: &[PlannedConnection]) 
         let transport = params.transport_of(job.transport);
         let payload = transport.payload();
         let room = params.switch.reduction.as_ref().map_or(payload, |reduction| reduction.buffer);
+        let is_by_rank = |own: &PlannedConnection| own.job != number || !own.is_tree() || own.communicator.is_some();
+        let is_grouped = matches!(job.traffic, Traffic::Ranks(_)) || connections.iter().all(is_by_rank);
         let conditions = [
+            ("job.connections", "the same of all communicators", "\"per communicator\"", is_grouped),
             (KEY, "none", "a table, of switches that add up", params.switch.reduction.is_some()),
             ("transport", transport.name(), "roce", transport.for_sums(room).is_some()),
             ("flow_control", "a priority that loses packets", "a lossless priority of the job", is_lossless),
@@ -180,7 +197,7 @@ pub fn tree_costs(experiment: &Experiment) -> Result<Vec<TreeCost>, InputErrors>
     let (connections, _) = connections::plan(experiment)?;
     check(experiment, &connections)?;
     let mut costs: BTreeMap<SwitchId, TreeCost> = BTreeMap::new();
-    for (job, trees) in trees_of_jobs(experiment, &connections)? {
+    for ((job, _), trees) in trees_of_groups(experiment, &connections)? {
         let payload = experiment.params.transport_of(experiment.jobs[job].transport).payload();
         let open = payload * u64::from(window(experiment, job));
         for (tree, (&switch, &children)) in
@@ -220,12 +237,14 @@ pub(super) fn plan(
         waiting_max: BTreeMap::new(),
         transports: BTreeMap::new(),
     };
-    let mut of_jobs: BTreeMap<usize, Vec<PlacedTree>> = BTreeMap::new();
-    for (number, trees) in trees_of_jobs(experiment, connections)? {
-        let own = experiment.params.transport_of(experiment.jobs[number].transport);
+    for job in jobs(connections) {
+        let own = experiment.params.transport_of(experiment.jobs[job].transport);
         let sums = own.for_sums(reduction.buffer).expect("it adds up, as checked");
-        planned.transports.insert(number, constants.add_transport(sums));
-        let (packets, hosts) = (window(experiment, number), hosts_of(experiment, connections, number));
+        planned.transports.insert(job, constants.add_transport(sums));
+    }
+    let mut placed: BTreeMap<Group, Vec<PlacedTree>> = BTreeMap::new();
+    for (group, trees) in trees_of_groups(experiment, connections)? {
+        let (packets, hosts) = (window(experiment, group.0), hosts_of(experiment, connections, group));
         for tree in trees {
             for channel in hosts.iter().map(|&host| topology.host_channel(host)).chain(tree.up.values().copied()) {
                 *planned.waiting_max.entry(channel).or_default() += packets;
@@ -233,11 +252,11 @@ pub(super) fn plan(
             // The number of each of its switches among all places.
             let places = tree.children.keys().copied().zip(planned.children.len() as u32..).collect();
             planned.children.extend(tree.children.values());
-            of_jobs.entry(number).or_default().push((tree, places));
+            placed.entry(group).or_default().push((tree, places));
         }
     }
     for (connection, start) in connections.iter().zip(starts).filter(|(connection, _)| connection.is_tree()) {
-        let (tree, places) = &of_jobs[&connection.job][connection.number as usize];
+        let (tree, places) = &placed[&group_of(connection)][tree_number(connection)];
         let [host, _] = connection.hosts(experiment);
         let routes = [round_trip(topology, tree, places, host), acknowledgement(topology, host)];
         for (start, route) in start.iter_mut().zip(routes) {
@@ -252,34 +271,44 @@ pub(super) fn plan(
     Ok(())
 }
 
-/// Hosts of the ranks of a job that reduce.
-fn hosts_of(experiment: &Experiment, connections: &[PlannedConnection], job: usize) -> Vec<HostId> {
-    let own = connections.iter().filter(|own| own.is_tree() && own.job == job && own.number == 0);
+/// Number of a connection's tree among those of its group: a communicator has one.
+fn tree_number(connection: &PlannedConnection) -> usize {
+    connection.communicator.map_or(connection.number as usize, |_| 0)
+}
+
+/// Hosts of the ranks of a group that reduce.
+fn hosts_of(experiment: &Experiment, connections: &[PlannedConnection], group: Group) -> Vec<HostId> {
+    let own = connections.iter().filter(|own| own.is_tree() && group_of(own) == group && tree_number(own) == 0);
     own.map(|connection| connection.hosts(experiment)[0]).collect()
 }
 
-/// The trees of each job, one for each connection of its ranks to themselves.
-fn trees_of_jobs(
+/// The trees of each group, one for each connection of its ranks to themselves. Those of communicators take roots and
+/// links in turn too.
+fn trees_of_groups(
     experiment: &Experiment,
     connections: &[PlannedConnection],
-) -> Result<BTreeMap<usize, Vec<Tree>>, InputError> {
+) -> Result<BTreeMap<Group, Vec<Tree>>, InputError> {
     let topology = &experiment.topology;
-    let mut of_jobs = BTreeMap::new();
-    for job in jobs(connections) {
-        let hosts = hosts_of(experiment, connections, job);
-        let own = connections.iter().filter(|own| own.is_tree() && own.job == job);
-        let count = own.map(|connection| connection.number as usize + 1).max().unwrap_or(0);
-        let trees: Option<Vec<Tree>> = (0..count).map(|number| Tree::new(topology, &hosts, number)).collect();
+    let mut of_groups = BTreeMap::new();
+    for group in groups(connections) {
+        let (job, communicator) = group;
+        let hosts = hosts_of(experiment, connections, group);
+        let own = connections.iter().filter(|own| own.is_tree() && group_of(own) == group);
+        let count = own.map(|connection| tree_number(connection) + 1).max().unwrap_or(0);
+        // Communicators of messages that belong to one are numbered from 1 on.
+        let first = communicator.map_or(0, |number| usize::from(number).saturating_sub(1));
+        let trees: Option<Vec<Tree>> =
+            (first..first + count).map(|number| Tree::new(topology, &hosts, number)).collect();
         let trees = trees.ok_or_else(|| {
             let fabric = format!("job.{job} reduces in the network, and no switch is above all of its hosts");
             InputError::new("topology", fabric, "a tree, or hosts of one switch")
         })?;
-        of_jobs.insert(job, trees);
+        of_groups.insert(group, trees);
     }
     if let Some(reduction) = &experiment.params.switch.reduction {
-        check_limits(topology, reduction, &of_jobs)?;
+        check_limits(topology, reduction, &of_groups)?;
     }
-    Ok(of_jobs)
+    Ok(of_groups)
 }
 
 /// Egress channels of a packet that climbs a tree and comes back, with what the switch does there.
@@ -315,10 +344,10 @@ fn acknowledgement(topology: &Topology, host: HostId) -> Vec<(ChannelId, TreeHop
 fn check_limits(
     topology: &Topology,
     reduction: &ReductionParams,
-    of_jobs: &BTreeMap<usize, Vec<Tree>>,
+    of_groups: &BTreeMap<Group, Vec<Tree>>,
 ) -> Result<(), InputError> {
     let (mut trees_of, mut children_max) = (BTreeMap::new(), BTreeMap::new());
-    for (&switch, &children) in of_jobs.values().flatten().flat_map(|tree| &tree.children) {
+    for (&switch, &children) in of_groups.values().flatten().flat_map(|tree| &tree.children) {
         *trees_of.entry(switch).or_insert(0) += 1;
         let most = children_max.entry(switch).or_insert(children);
         *most = children.max(*most);

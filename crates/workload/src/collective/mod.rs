@@ -335,7 +335,7 @@ impl Collective {
         if size > 1 {
             let algorithm = rule.algorithm(self, size);
             // Switches read the send buffer and fill the receive buffer.
-            if matches!(self, Collective::Allreduce { .. }) && algorithm != Algorithm::InNetwork {
+            if matches!(self, Collective::Allreduce { .. }) && !algorithm.is_of_switches() {
                 member.prepare(algorithm);
             }
             member.perform(rule, self.kind());

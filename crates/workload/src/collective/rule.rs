@@ -37,6 +37,8 @@ pub struct Rule {
     pub channels: Option<Channels>,
     /// Rate of an accelerator's links in a node whose switches add up, for calls of NCCL; none: they add up nothing.
     pub switches: Option<BitRate>,
+    /// Whether NCCL may leave sums to switches of the network (`NCCL_COLLNET_ENABLE`).
+    pub has_collnet: bool,
     /// Members in a row that share a node, the last ones fewer; none: each has one of its own.
     pub nodes: Option<u32>,
     /// Members in a row whose nodes share a leaf switch, a multiple of `nodes`.

@@ -12,6 +12,8 @@ use crate::{ExecutionStream, Graph, GraphBuilder, Traffic, TrafficSize, generato
 const RANKS_MAX: u32 = 1 << 16;
 /// Most channels of NCCL 2.21 (`MAXCHANNELS` in `src/include/device.h`).
 const CHANNELS_MAX: u32 = 32;
+/// Most accelerators of a node that are groups of their own for switches of the network: numbers of communicators.
+const COLLNET_MAX: u32 = 31;
 
 /// Program of nccl-tests, named by what its accelerators do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -92,7 +94,8 @@ params! {
         /// This algorithm instead of what NCCL picks: `ring`, or of an all-reduce `double_tree`; where switches of a
         /// node add up (`node.reduction_rate`) `in_network` in a single one (NVLS), also of an all-gather and a
         /// reduce-scatter, and `nvls_tree` in several. Of an all-gather and a reduce-scatter of nodes of one
-        /// accelerator `pat`, which NCCL has from version 2.23 on and never picks here.
+        /// accelerator `pat`, which NCCL has from version 2.23 on and never picks here. Where switches of the network
+        /// add up (`switch.reduction`), of an all-reduce `collnet_direct` and `collnet_chain`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub algorithm: Option<Algorithm> = None,
         /// Protocol of `algorithm`, which has none by itself.
@@ -102,6 +105,10 @@ params! {
         /// accelerators of a node; they take the interfaces in turn. Absent: as many as NCCL takes.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub channels: Option<u32> = None,
+        /// Whether NCCL may leave all-reduces between nodes to switches of the network (`NCCL_COLLNET_ENABLE`), which
+        /// `switch.reduction` has: `collnet_direct` and `collnet_chain`.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        pub collnet: bool = false,
         /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer
         /// latencies. For thousands of accelerators; absent: every round.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,13 +151,13 @@ impl NcclTests {
     }
 
     fn graph(&self, rank: u32, operation: Operation, bytes: u64) -> Graph {
-        let NcclTests { ref node, rounds, algorithm, protocol, channels, .. } = *self;
+        let NcclTests { ref node, rounds, algorithm, protocol, channels, collnet, .. } = *self;
         let network_rate = Some(self.network_rate);
         let algorithm = match operation {
             Operation::Hypercube => Some(Algorithm::RecursiveDoubling),
             _ => algorithm.map(|named| wire(named, operation)),
         };
-        let call = Some(Call { algorithm, protocol, channels });
+        let call = Some(Call { algorithm, protocol, channels, has_collnet: collnet });
         let (library, launch) = (Library::Nccl, Duration::ZERO);
         let accelerators = Accelerators { node, library, network_rate, rounds, launch, call };
         let world = Members { stride: 1, size: self.ranks };
@@ -175,6 +182,7 @@ impl NcclTests {
             InputError::unless(root == 0, "operation.root", root, 0),
             at_most("operation.bytes", bytes, COLLECTIVE_MAX),
             self.check_call(operation),
+            self.check_collnet(),
         ])?;
         let expected = format_args!("a multiple of {node}, the accelerators of a node");
         InputError::unless(ranks.is_multiple_of(node), "ranks", ranks, expected)?;
@@ -225,6 +233,7 @@ impl NcclTests {
             Operation::Allreduce if matches!(algorithm, Algorithm::InNetwork | Algorithm::NvlsTree) => {
                 return self.check_switches(algorithm);
             }
+            Operation::Allreduce if algorithm.is_collnet() => return Ok(()),
             Operation::Allreduce => {
                 (matches!(algorithm, Algorithm::Ring | Algorithm::DoubleTree), "one of ring, double_tree")
             }
@@ -241,6 +250,24 @@ impl NcclTests {
 }
 
 impl NcclTests {
+    /// Sums in switches of the network need several nodes, `simple`, and no channels.
+    fn check_collnet(&self) -> Result<(), InputError> {
+        let named = self.algorithm.filter(|algorithm| algorithm.is_collnet());
+        if named.is_none() && !self.collnet {
+            return Ok(());
+        }
+        let (key, name) = named.map_or(("collnet", "true"), |algorithm| ("algorithm", algorithm.name()));
+        let node = self.node.accelerators;
+        let expected = format_args!("more than the {node} ranks of a node, whose switches of the network add up");
+        InputError::unless(self.ranks > node, "ranks", self.ranks, expected)?;
+        let expected = format_args!("nodes of at most {COLLNET_MAX} accelerators with it");
+        InputError::unless(node <= COLLNET_MAX, key, name, expected)?;
+        let protocol = self.protocol.filter(|_| named.is_some()).unwrap_or(Protocol::Simple);
+        InputError::unless(protocol == Protocol::Simple, "protocol", protocol.name(), "simple, for collnet")?;
+        let channels = self.channels.filter(|_| named.is_some());
+        InputError::unless(channels.is_none(), "channels", channels.unwrap_or(0), "none, for collnet")
+    }
+
     /// Trees for each block need a node for each accelerator, and `simple`.
     fn check_pat(&self) -> Result<(), InputError> {
         let expected = "1: NCCL takes pat where every accelerator has a node of its own";
@@ -411,6 +438,41 @@ mod tests {
         assert_eq!(error("allgather.bytes = \"1MB\""), expected);
         let expected = "algorithm: pat; expected one of ring, double_tree";
         assert_eq!(error("allreduce.bytes = \"1MB\""), expected);
+    }
+
+    /// Switches add up the eighth of each place, 1 MB of 8 MB, which each accelerator sends once to itself.
+    ///
+    /// Latencies of the tables are, less 2 us of the network, 2 (3.7 + 7 · 0.4) + 31 us where accelerators of a node
+    /// send to each other, 2 · 7 · 2.8 + 30 us along chains; one alone has that of the network.
+    #[test]
+    fn switches_of_the_network_get_the_share_of_each_place_once() {
+        let named = |node: u32, algorithm: &str, more: &str| {
+            let call = format!("algorithm = \"{algorithm}\"\nprotocol = \"simple\"");
+            let vector = "operation.allreduce.bytes = \"8MB\"";
+            let keys = format!("ranks = 32\nnode.accelerators = {node}\n{call}\n{vector}");
+            toml::from_str::<NcclTests>(&format!("{keys}\n{more}")).unwrap()
+        };
+        let latencies = [(8, "collnet_direct", 44_000), (8, "collnet_chain", 69_200), (1, "collnet_chain", 30_000)];
+        for (node, algorithm, latency) in latencies {
+            let tests = named(node, algorithm, "");
+            let Traffic::Graphs { ranks, .. } = tests.traffic(1).unwrap() else { panic!("graphs") };
+            for (rank, graph) in (0..).zip(&ranks) {
+                assert_eq!(graph.facts().sent.bytes, 8_000_000 / u64::from(node));
+                let peers: Vec<_> = graph.facts().communicators().collect();
+                assert_eq!(peers, [(etherweave_primitives::Rank::new(rank), 2 << (rank % node))]);
+            }
+            let (operation, bytes) = tests.check().unwrap();
+            let graph = tests.graph(0, operation, bytes);
+            let is_latency = |op| match op {
+                GraphOp::Compute { duration } => duration.as_ps() == (latency - 2_000) * 1_000,
+                _ => false,
+            };
+            assert!(graph.nodes().unwrap().ops().any(is_latency), "{algorithm}");
+        }
+        let error = |tests: NcclTests| tests.traffic(1).unwrap_err().to_string();
+        let expected = "ranks: 32; expected more than the 32 ranks of a node, whose switches of the network add up";
+        assert_eq!(error(named(32, "collnet_direct", "")), expected);
+        assert_eq!(error(named(8, "collnet_direct", "channels = 8")), "channels: 8; expected none, for collnet");
     }
 
     #[test]

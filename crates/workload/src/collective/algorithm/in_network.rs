@@ -22,7 +22,7 @@ fn barrier(member: &mut Member<'_>) {
     member.exchange((me, nothing), (me, nothing), Combining::Replace);
 }
 
-fn allreduce(member: &mut Member<'_>) {
+pub(super) fn allreduce(member: &mut Member<'_>) {
     vector(member, SumRole::Both);
 }
 

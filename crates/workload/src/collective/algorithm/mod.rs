@@ -5,6 +5,7 @@ mod binomial;
 mod bruck;
 mod butterfly;
 mod chain;
+mod collnet;
 mod composed;
 mod core;
 mod double_ring;
@@ -190,11 +191,25 @@ algorithms! {
     Hierarchical = "hierarchical": hierarchical;
     /// Switches add up along an aggregation tree, and send the sum to everyone.
     InNetwork = "in_network": in_network;
+    /// The same between nodes, whose accelerators send their shares to each other (CollNet of NCCL).
+    CollnetDirect = "collnet_direct": collnet;
+    /// The same between nodes, whose accelerators pass their vectors along chains (CollNet of NCCL).
+    CollnetChain = "collnet_chain": collnet;
     /// Two other collectives, one after the other, each as the library picks it.
     Composed = "composed": composed;
 }
 
 impl Algorithm {
+    /// Whether switches of the network, or of a node, add up.
+    pub(super) fn is_of_switches(self) -> bool {
+        matches!(self, Algorithm::InNetwork) || self.is_collnet()
+    }
+
+    /// Whether switches of the network add up between nodes.
+    pub(crate) fn is_collnet(self) -> bool {
+        matches!(self, Algorithm::CollnetDirect | Algorithm::CollnetChain)
+    }
+
     /// What it is for a collective, where it is anything.
     pub(super) fn form_of(self, kind: Kind) -> Option<&'static Form> {
         self.forms().iter().find(|form| form.kind == kind)

@@ -34,6 +34,8 @@ pub(super) struct Ask {
     pub channels: Option<Channels>,
     /// Rate of an accelerator's links to switches that add up.
     pub switches: Option<BitRate>,
+    /// Whether switches of the network may add up between nodes.
+    pub has_collnet: bool,
 }
 
 impl Ask {
@@ -52,6 +54,7 @@ impl Ask {
             accelerators: rule.accelerators.unwrap_or(1),
             channels: rule.channels,
             switches: rule.switches,
+            has_collnet: rule.has_collnet,
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! What it does not have (scans, gathers, ...) is made of sends and receives, all at once.
 //!
-//! Left out: algorithms in switches between nodes.
+//! Switches between nodes (CollNet) are asked where the question says that there are any.
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
@@ -44,6 +44,14 @@ const NVLS_TREE_HOP_NS: i64 = 14_000;
 const NVLS_CHANNELS: u32 = 16;
 /// Longest messages of NVLS trees, of up to three nodes and of more (`NCCL_NVLSTREE_MAX_CHUNKSIZE`) [B].
 const NVLS_CHUNK: [u64; 2] = [128 << 10, 64 << 10];
+
+/// Sums in switches of the network (CollNet), with `Simple` alone: a hop of NVLink and all of the network [ns]; where
+/// accelerators of a node send to each other, each of the others takes `COLLNET_OTHER_NS` besides.
+const COLLNET_DIRECT_NS: [i64; 2] = [3_700, 31_000];
+const COLLNET_CHAIN_NS: [i64; 2] = [2_800, 30_000];
+const COLLNET_OTHER_NS: i64 = 400;
+/// Share of the bandwidth that accelerators of Hopper reach that send to each other [per mille].
+const COLLNET_DIRECT: i64 = 850;
 
 /// Trees for each block (PAT), by the tables of the first version that has them, NCCL 2.23: base, a hop between nodes
 /// (a tree's of 14 us by 3.5), and a part for each rank.
@@ -104,7 +112,8 @@ fn allreduce(ask: &Ask) -> Choice {
     let rings = RING.iter().map(|costs| (ring_ns(ask, costs), Algorithm::Ring, costs.protocol));
     let trees = TREE.iter().map(|costs| (tree_ns(ask, costs), Algorithm::DoubleTree, costs.protocol));
     let switches = switches_ns(ask).map(|(time, algorithm)| (time, algorithm, Protocol::Simple));
-    let all = rings.chain(trees).chain(switches);
+    let collnet = collnet_ns(ask).map(|(time, algorithm)| (time, algorithm, Protocol::Simple));
+    let all = rings.chain(trees).chain(switches).chain(collnet);
     let (_, algorithm, protocol) = all.min_by_key(|(time, _, _)| *time).expect("six of them or more");
     named(ask, algorithm, protocol)
 }
@@ -196,6 +205,26 @@ fn pat_latency_ns(ask: &Ask) -> i64 {
     base + i64::from(ask.size.ilog2()) * hop + ranks(ask) * rank
 }
 
+/// Up and down a node, and once to the switches of the network and back.
+fn collnet_latency_ns(ask: &Ask, algorithm: Algorithm) -> i64 {
+    let others = i64::from(ask.accelerators) - 1;
+    let (in_node, network) = match algorithm {
+        Algorithm::CollnetChain => (others * COLLNET_CHAIN_NS[0], COLLNET_CHAIN_NS[1]),
+        _ => (others.min(1) * COLLNET_DIRECT_NS[0] + others * COLLNET_OTHER_NS, COLLNET_DIRECT_NS[1]),
+    };
+    2 * in_node + network
+}
+
+/// Times of sums in switches between nodes, where NCCL may ask them: half of the bandwidth of the bus.
+fn collnet_ns(ask: &Ask) -> impl Iterator<Item = (i64, Algorithm)> {
+    let share = ask.network_rate.serialization_time(Bytes::new(ask.total)).as_ps() / 1_000;
+    let times = [(Algorithm::CollnetDirect, COLLNET_DIRECT), (Algorithm::CollnetChain, 1_000)].map(move |row| {
+        let (algorithm, efficiency) = row;
+        (collnet_latency_ns(ask, algorithm) + 2 * share as i64 * 1_000 / efficiency, algorithm)
+    });
+    times.into_iter().filter(|_| ask.has_collnet && ask.size > 1)
+}
+
 /// Time of sums in switches, where a node has them: each accelerator is the head of a channel, for which its link
 /// carries twice what the others' carry; of more than two nodes half of the network's rate counts. Of that 5/6.
 fn switches_ns(ask: &Ask) -> Option<(i64, Algorithm)> {
@@ -217,6 +246,7 @@ pub(in crate::collective) fn call_latency(ask: &Ask, choice: &Choice) -> Duratio
     let (latency, hops) = match (choice.algorithm, of(&RING), of(&TREE)) {
         (Algorithm::Ring | Algorithm::Pipeline, Some(ring), _) => (ring_latency_ns(ask, ring), ring_steps(ask).1),
         (Algorithm::InNetwork | Algorithm::NvlsTree, ..) => (nvls_latency_ns(ask), 2 * i64::from(ask.size.ilog2())),
+        (algorithm, ..) if algorithm.is_collnet() => (collnet_latency_ns(ask, algorithm), 1),
         (Algorithm::Pat, ..) => (pat_latency_ns(ask), i64::from(ask.size.ilog2())),
         (Algorithm::DoubleTree, _, Some(tree)) => (tree_latency_ns(ask, tree), 2 * i64::from(ask.size.ilog2())),
         _ => (RING[0].base_ns, 0),

@@ -281,7 +281,7 @@ fn allreduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
             2 * (core - 1) * (vector / core) + fold * vector,
             2 * partners + 2 * fold,
         ),
-        Algorithm::InNetwork => exactly(p * segments, p * vector, vector, segments),
+        algorithm if algorithm.is_of_switches() => exactly(p * segments, p * vector, vector, segments),
         other => panic!("{other:?} is no all-reduce"),
     }
 }

@@ -324,6 +324,25 @@ fn nccl_adds_up_in_switches_of_nodes_where_its_model_makes_that_the_fastest() {
     assert_eq!(picked(1, 360, 1 << 30), InNetwork);
 }
 
+/// Switches of the network add up between four nodes of eight with 400 Gb/s each. Where accelerators of a node send to
+/// each other, that takes 2 (3.7 + 7 · 0.4) + 31 = 44 us and the share by 0.85/2 of 50 GB/s, along chains
+/// 2 · 7 · 2.8 + 30 = 69.2 us and the share by half of it.
+///
+/// - 256 KiB: trees of `LL128` take 68 us, directly 45.5 us.
+/// - 8 MiB: directly 93.3 us, along chains 111 us; 32 MiB: 241.4 and 237 us, by trees of `LL128` 281 us.
+#[test]
+fn nccl_leaves_sums_to_the_network_where_it_may_and_its_model_makes_that_the_fastest() {
+    let picked = |has_collnet, bytes: u64| {
+        let network_rate = Some(BitRate::from_gbps(400));
+        let rule = Rule { accelerators: Some(8), network_rate, has_collnet, ..Rule::of(Library::Nccl) };
+        rule.algorithm(&collective(Kind::Allreduce, bytes / 8, 0, 4), 4)
+    };
+    use Algorithm::*;
+    let sizes = [256 << 10, 8 << 20, 32 << 20];
+    assert_eq!(sizes.map(|bytes| picked(true, bytes)), [CollnetDirect, CollnetDirect, CollnetChain]);
+    assert_eq!(sizes.map(|bytes| picked(false, bytes)), [DoubleTree; 3]);
+}
+
 /// The same node gathers. Switches take 25 us and bytes by 229 GB/s, a ring of `LL` 6.6 + 7 · 0.6 us and bytes by 8/7
 /// of 39 GB/s, of `LL128` 14 + 7 · 1.9 us and bytes by 8/7 · 0.92 of 360 GB/s.
 ///
