@@ -16,6 +16,7 @@ from etherweave import bench
 from etherweave.bench import session
 from etherweave.bench.cluster import Cluster, cluster_of
 from etherweave.bench.launchers import Ending
+from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import this_machine
 from etherweave.bench.statistics.launches import StoppingRule
 from support import command_line
@@ -173,6 +174,18 @@ def test_a_site_names_hosts_and_fabrics() -> None:
     assert (cluster.name, cluster.hosts) == ("this machine", ("localhost",))
     (network,) = cluster.networks
     assert cluster.launchers[network.name].name == "local"
+
+
+def test_links_that_a_launcher_makes_have_its_rate(tmp_path: Path) -> None:
+    file = tmp_path / "site.toml"
+    rates = []
+    for rate in ("", ', rate = "500Mb/s"'):
+        file.write_text(
+            f'launcher = {{ kind = "netns"{rate} }}\nhosts = {{ a = {{}}, b = {{}} }}\n'
+        )
+        (network,) = cluster_of(read(file)).networks
+        rates.append(network.rate)
+    assert rates == [1e9 / 8, 500e6 / 8]
 
 
 def test_a_host_or_fabric_that_a_site_has_not_is_a_mistake(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
             "--snap-length: 0B; expected 1B to 4294967295B",
         ),
         (["--pcap", "host0", "--snap-length", "few"], '--snap-length: "few" is not a size'),
+        (["--threads", "x"], "'--threads': x; expected a valid integer\n"),
+        (["--threads", "0"], "'--threads': 0; expected a number greater than or equal to 1\n"),
         (["-o", __file__], f"{__file__}: expected a directory, but {__file__} is a file"),
         (["-o", f"{__file__}/below"], f"expected a directory, but {__file__} is a file"),
     ],

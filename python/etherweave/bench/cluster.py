@@ -74,13 +74,16 @@ def _name(link: SiteFabric | None) -> str:
 
 
 def _network(site: ClusterSite, link: SiteFabric | None) -> Network:
+    """Describe a fabric; a launcher that shapes its links has their rate."""
     interface = site.hosts[0].interface or ""
+    usual = link.rate if link else LAUNCHERS[site.launcher].rate or Network.rate
+    rate = site.number("rate", usual)
     if link is None:
-        return Network(NATIVE, interface=interface)
+        return Network(NATIVE, rate=float(rate), interface=interface)
     return Network(
         link.name,
         link.kind,
-        float(link.rate),
+        float(rate),
         interface=link.interface or interface,
         device=link.device or "",
     )

@@ -133,8 +133,22 @@ def _one_sentence() -> Iterator[None]:
         verb = f"{error.ctx.command_path}: " if error.ctx else ""
         from etherweave.cli.exits import reject
 
-        message = " ".join(error.format_message().split()).rstrip(".")
-        reject(f"{verb}{message}; --help lists what is expected")
+        reject(f"{verb}{_message(error)}")
+
+
+def _message(error: _UsageError) -> str:
+    """Say what stands where, and what is expected there, of a mistake in an argument."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    option, is_value, reason = message.partition(": Value error, ")
+    if is_value:
+        return f"{option}: {reason}"
+    option, is_input, reason = message.partition(": Input should be ")
+    if is_input and (errors := getattr(error.__cause__, "errors", None)):
+        (first, *_) = errors()
+        expected = reason.partition(", unable to parse")[0]
+        a_number = "a number " if first["type"].startswith(("greater", "less")) else ""
+        return f"{option}: {first['input']}; expected {a_number}{expected}"
+    return f"{message}; --help lists what is expected"
 
 
 def group(package: str, about: str, lines: Mapping[str, str | Verb], **options: Any) -> typer.Typer:

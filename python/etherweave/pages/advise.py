@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import shorten
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,6 +15,7 @@ from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, SERIES, literal
 
+LABEL_MAX = 48  # Longest label beside a bar [characters].
 EFFECTS_MAX = 10  # Unknowns that are drawn; the table has all.
 Panel = tuple[str, Callable[[Standing], Interval | None]]
 PANELS: Sequence[Panel] = (
@@ -115,7 +117,7 @@ def _unknowns(answer: Answer) -> Section | None:
     axes = figure.subplots()
     places = list(range(len(drawn)))
     axes.barh(places, [100 * effect.moves for effect in drawn], color=SERIES[0], height=0.6)
-    axes.set_yticks(places, [literal(effect.unknown) for effect in drawn])
+    axes.set_yticks(places, [literal(_label(effect.unknown)) for effect in drawn])
     axes.invert_yaxis()
     axes.set_xlabel("moves the lead of the first over the second [%]")
     rows = [
@@ -134,6 +136,11 @@ def _unknowns(answer: Answer) -> Section | None:
         "through its range."
     )
     return Section("unknowns", "What is not known", caption, figure, [Table(heads, rows)])
+
+
+def _label(unknown: str) -> str:
+    """Shorten what is not known to a label; the table below has its sources."""
+    return shorten(unknown, LABEL_MAX, placeholder=" …")
 
 
 def _missing(answer: Answer) -> Section:

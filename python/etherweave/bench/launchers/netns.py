@@ -115,5 +115,6 @@ KIND = LauncherKind(
         "program": OptionKind.TEXT,
         "arguments": OptionKind.TEXTS,
     },
+    rate=_RATE,
     is_here=True,
 )

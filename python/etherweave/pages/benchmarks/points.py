@@ -12,7 +12,7 @@ from etherweave.report.style import GIGABITS, INK, SERIES, finish_rows, mark_lin
 
 RATES_CAPTION = (
     "Medians of launches with their 95 % interval, hollow where unstable; dashed is the rate of a "
-    "host's link, dotted the payload of full frames, black lines are published figures."
+    "host's link, dotted the payload of full frames where the kind of fabric is known."
 )
 _RATES_MAX = 30  # Rows that are shown; the table of points has all.
 _LINK = "bandwidth"  # The metric of one pair in one direction, which its link bounds.
@@ -44,7 +44,8 @@ def rates(benchmarks: Benchmarks) -> Section | None:
     rest = f" Of a fabric the first {_RATES_MAX} rows." * any(
         part.height > _RATES_MAX for part in parts.values()
     )
-    return Section("rates", "Bandwidth of streams", RATES_CAPTION + rest, figure)
+    published = " Black lines are published figures." * rows["reference_low"].is_not_null().any()
+    return Section("rates", "Bandwidth of streams", RATES_CAPTION + published + rest, figure)
 
 
 def _draw_rate(axes: Axes, place: int, row: dict[str, Any], colour: str) -> None:
