@@ -166,7 +166,14 @@ def test_a_range_of_hosts_leaves_larger_members_out() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--find", "hosts=10"], "expected hosts=NUMBER or hosts=MIN..MAX, radix=NUMBER"),
+        (
+            ["--find", "hosts=10"],
+            "hosts=10: radix is missing; expected hosts=NUMBER or hosts=MIN..",
+        ),
+        (
+            ["--find", "hosts=9", "radix=8", "rat=1Gb/s"],
+            "rat=1Gb/s: rat is unknown; expected hosts=",
+        ),
         (["--find", "hosts=0", "radix=8"], "hosts=0: expected 1 to 4,294,967,295"),
         (["--find", "hosts=9", "radix=99999"], "radix=99999: expected 1 to 65,536"),
         (["--find", "hosts=9..8", "radix=8"], "hosts=8: expected 9 to 4,294,967,295"),

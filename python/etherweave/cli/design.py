@@ -259,10 +259,18 @@ def _request(words: list[str]) -> _Request:
     pairs = [word.partition("=") for word in words]
     keys = {key: value for key, _, value in pairs}
     rate = keys.pop("rate", "100Gb/s")
-    if set(keys) != set(NUMBERS) or len({key for key, _, _ in pairs}) != len(pairs):
+    names = [key for key, _, _ in pairs]
+    wrong = [f"{key} is unknown" for key in keys if key not in NUMBERS]
+    wrong += [f"{key} is missing" for key in NUMBERS if key not in keys]
+    wrong += [
+        f"{key} stands {names.count(key)} times"
+        for key in dict.fromkeys(names)
+        if names.count(key) > 1
+    ]
+    if wrong:
         reject(
-            f"--find {' '.join(words)}: expected hosts=NUMBER or hosts=MIN..MAX, radix=NUMBER, "
-            "and rate=RATE if any"
+            f"--find {' '.join(words)}: {', '.join(wrong)}; expected hosts=NUMBER or "
+            "hosts=MIN..MAX, radix=NUMBER, and rate=RATE if any"
         )
     fewest, dots, most = keys["hosts"].partition("..")
     hosts = _number("hosts", fewest)

@@ -223,6 +223,7 @@ def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> 
     output : -o FILE.svg
         File for the SVG; default: DIRECTORY/plot.svg.
     """
+    _check(home)
     path = parameters.drawing("--output", output or home / "plot.svg", ".svg")
     from etherweave.report.sweep import draw_flows, draw_sweep, selected
     from etherweave.sweeps import SweepError, SweepStore
@@ -252,6 +253,7 @@ def table_verb(home: Home, *, output: Path | None = None) -> None:
     output : -o FILE
         File for the table, .csv or .xlsx; default: DIRECTORY/runs.csv.
     """
+    _check(home)
     path = parameters.output_file("--output", output or home / "runs.csv", ".csv", ".xlsx")
     from etherweave.formats.spreadsheets import write_table
     from etherweave.sweeps import SweepError, SweepStore
@@ -260,6 +262,11 @@ def table_verb(home: Home, *, output: Path | None = None) -> None:
         assert path is not None, "an output has a default"
         write_table(path, SweepStore(home).table())
         print(path)
+
+
+def _check(home: Path) -> None:
+    if not home.is_dir():
+        reject(f"{home}: No such directory; expected one that `etherweave sweep -o` wrote")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -35,7 +35,13 @@ def paused(layout: Layout, end: LabPort) -> Iterator[None]:
     other = layout.across.get(end)
     if not isinstance(other, LabPort):
         name = layout.plan.switches[end.switch].name
-        raise PauseError(f"port {end.port} of {name}: expected one that leads to a switch")
+        between = [
+            str(port.port)
+            for port, far in layout.across.items()
+            if port.switch == end.switch and isinstance(far, LabPort)
+        ]
+        known = ", ".join(between) or f"none of {name} does"
+        raise PauseError(f"port {end.port} of {name}: expected one that leads to a switch: {known}")
     stop = threading.Event()
     with _at(layout, other) as sock:
         sock.send(encode(Pause(SOURCE, QUANTA_MAX)))
