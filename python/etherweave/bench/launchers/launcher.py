@@ -109,5 +109,5 @@ class LauncherKind:
     make: Callable[[ClusterSite, SiteFabric | None], Launcher]
     """For a site, and the fabric that programs shall use."""
     options: Mapping[str, OptionKind] = field(default_factory=dict)  # Besides the common ones.
-    rate: float | None = None  # Of links that it makes, where no file says another [bytes/s].
+    rate: float | None = None  # Rate of links that it makes, where no file says another [bytes/s].
     is_here: bool = False  # Whether all hosts are this machine, and share its processors.
