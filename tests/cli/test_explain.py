@@ -236,8 +236,14 @@ def test_a_taper_is_removed_where_a_fabric_has_one() -> None:
     answers = answers_of({"folded_clos": {"radix": 8, "hosts": 24, "uplinks": [{"ports": 2}]}})
     assert (answers["taper"].saved or 0) > 0
     assert answers["paths"].time_us is not None
-    tapered = {"leaves": 2, "hosts_per_leaf": 4, "cores": 1, "links_per_core": 2}
-    links = answers_of({"fat_tree": {**tapered, "links_per_core": 4}})["taper"]
+    tapered = {
+        "leaves": 2,
+        "hosts_per_leaf": 4,
+        "cores": 1,
+        "links_per_core": 2,
+        "as_built": {"radix": 6},
+    }
+    links = answers_of({"fat_tree": {**tapered, "links_per_core": 4, "as_built": {}}})["taper"]
     assert answers_of({"fat_tree": tapered})["taper"].time_us == links.base_us, "links are added"
     tree = {"leaves": 2, "hosts_per_leaf": 4, "cores": 2, "links_per_core": 2}
     reason = answers_of({"fat_tree": tree})["taper"].reason

@@ -140,6 +140,7 @@ def _more_links(fabric: Scenario, keys: tuple[str, str], below: int) -> str:
     needed = math.ceil(below * _gbps(fabric["host_rate"]) / rate - 1e-9)
     has_taper = needed > fabric[links]
     fabric[links] = max(fabric[links], needed)
+    fabric.get("as_built", {}).pop("radix", None)  # Switches have the ports that this takes.
     return "" if has_taper else NO_TAPER
 
 
