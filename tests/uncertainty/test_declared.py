@@ -109,6 +109,16 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, old: str, new: str, words:
     assert words in str(error.value)
 
 
+def test_an_empty_file_and_a_correlation_without_a_range_name_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "ranges.toml"
+    file.write_text("")
+    with pytest.raises(UncertaintyError, match=r"ranges\.toml: empty; expected \[\[unknown\]\]"):
+        declared([f"@{file}"])
+    file.write_text('[[correlation]]\nkeys = ["nic.drain_rate", "switch.latency"]\n')
+    with pytest.raises(UncertaintyError, match=r"ranges\.toml: correlation\.0: correlation of nic"):
+        declared([f"@{file}"])
+
+
 def test_three_keys_cannot_all_oppose_each_other(tmp_path: Path) -> None:
     path = tmp_path / "unknowns.toml"
     three = '"switch.latency", "nic.transmit_latency", "transport.roce.path_mtu"'

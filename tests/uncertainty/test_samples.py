@@ -150,7 +150,7 @@ def test_a_scenario_without_unknowns_varies_by_its_seeds(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--samples", 4], "4 samples; expected 8 to 65,536"),
+        (["--samples", 4], "samples: 4; expected 8 to 65,536"),
         (["--samples", 8, "--uncertain", "switch.latency=-1ns..1ns"], "switch.latency: -1ns"),
         (["--samples", 8, "--uncertain", "switch.latancy=1ns..2ns"], "switch.latancy"),
         (["--samples", 8, "--uncertain", "seed=1..2"], "a seed of its own already"),
@@ -205,7 +205,7 @@ def test_samples_at_every_point_of_a_sweep_are_pairs(tmp_path: Path) -> None:
     )
     drawn = ("x=topology.single_switch.cable", f"y={MEAN}", "-o", tmp_path / "band.svg")
     run_here("sweep", "plot", tmp_path / "out", *drawn, code=0)
-    with pytest.raises(UncertaintyError, match="4 samples; expected 8"):
+    with pytest.raises(UncertaintyError, match="samples: 4; expected 8"):
         sampled_sweep(load_sweep(file), 4)
 
 

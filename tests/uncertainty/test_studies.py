@@ -177,7 +177,7 @@ def test_a_number_of_samples_outside_its_range_is_refused_before_any_experiment_
     folder: Path, tmp_path: Path, count: int
 ) -> None:
     refused = run_here("study", folder, "-o", tmp_path / "out", "--samples", count, code=2)
-    assert f"{count:,} samples; expected 8 to 65,536" in refused.stderr
+    assert f"samples: {count:,}; expected 8 to 65,536" in refused.stderr
     assert not (tmp_path / "out").exists()
 
 

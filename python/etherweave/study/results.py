@@ -1,5 +1,6 @@
 """The result of a study: checks, and the results of its experiments by name."""
 
+import errno
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -240,6 +241,9 @@ def load_study_result(directory: Path) -> StudyResult:
     that a file names is executed.
     """
     file = directory / CHECKS
+    if not file.exists():
+        expected = "no result of a study; expected a directory that `etherweave study` wrote"
+        raise FileNotFoundError(errno.ENOENT, expected, str(file))
     facts = read_json(file)
     try:
         name, rows, folder = facts["study"], facts["checks"], facts.get("folder")

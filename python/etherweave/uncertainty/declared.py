@@ -30,6 +30,7 @@ class Correlation:
 
     keys: Sequence[str]
     matrix: Sequence[Sequence[float]]  # A row and a column for each key.
+    origin: str  # File and table that state it.
 
     @property
     def is_in_step(self) -> bool:
@@ -141,6 +142,8 @@ def _of_file(file: str) -> Declared:
         raise UncertaintyError(f"{file}: {error}; expected TOML") from None
     if others := sorted(table.keys() - {"unknown", "correlation"}):
         raise UncertaintyError(f"{file}: {others[0]}: expected [[unknown]] and [[correlation]]")
+    if not table:
+        raise UncertaintyError(f"{file}: empty; expected [[unknown]] with key, from and to")
     distributions: dict[str, Distribution] = {}
     for number, entry in enumerate(_tables(file, table, "unknown")):
         where = f"{file}: unknown.{number}"
@@ -249,7 +252,9 @@ def _correlation(file: str, number: int, table: Mapping[str, Any]) -> Correlatio
     if matrix is not None:
         if "coefficient" in table:
             raise UncertaintyError(f"{where}.coefficient: beside a matrix; expected one of both")
-        return Correlation(list(map(str, keys)), _matrix(f"{where}.matrix", matrix, len(keys)))
+        return Correlation(
+            list(map(str, keys)), _matrix(f"{where}.matrix", matrix, len(keys)), where
+        )
     low = -1 / (len(keys) - 1)
     if not _is_number(coefficient) or not low <= coefficient <= 1:
         raise UncertaintyError(
@@ -258,7 +263,7 @@ def _correlation(file: str, number: int, table: Mapping[str, Any]) -> Correlatio
         )
     part = float(coefficient)
     rows = [[1.0 if row == at else part for at in range(len(keys))] for row in range(len(keys))]
-    return Correlation(list(map(str, keys)), rows)
+    return Correlation(list(map(str, keys)), rows, where)
 
 
 def _is_number(value: object) -> bool:
@@ -297,8 +302,11 @@ def _check_correlations(
         for key in correlation.keys:
             if key not in known:
                 raise UncertaintyError(
-                    f"correlation of {key}, which has no range; expected one of {list(known)}"
+                    f"{correlation.origin}: correlation of {key}, which has no range; "
+                    f"expected one of {list(known)}"
                 )
             if key in taken:
-                raise UncertaintyError(f"{key}: in two correlations; expected one")
+                raise UncertaintyError(
+                    f"{correlation.origin}: {key} is in two correlations; expected one"
+                )
         taken |= set(correlation.keys)

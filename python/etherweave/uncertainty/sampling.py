@@ -156,7 +156,7 @@ def sampled_scenario(
 def check_count(samples: int) -> None:
     """Raise `UncertaintyError` for a number of samples that makes no interval, or too many."""
     if not SAMPLES_MIN <= samples <= SAMPLES_MAX:
-        raise UncertaintyError(f"{samples:,} samples; expected {SAMPLES_MIN} to {SAMPLES_MAX:,}")
+        raise UncertaintyError(f"samples: {samples:,}; expected {SAMPLES_MIN} to {SAMPLES_MAX:,}")
 
 
 def sampled_text(
