@@ -26,25 +26,29 @@ def deciding(evaluation: Evaluation, order: Sequence[str], draws: Sequence[Draw]
     """Say by what the first is ahead of the second: its price, or its jobs."""
     if len(order) < 2:
         return ""
-    one, other = order[:2]
+    first, other = order[:2]
 
     def ratio(of: Callable[[str, Sequence[Draw]], Samples]) -> float:
-        return median(over(of(one, draws), of(other, draws)))
+        return median(over(of(first, draws), of(other, draws)))
 
-    sure = ahead(evaluation.score(one, draws), evaluation.score(other, draws))
-    done = ratio(evaluation.throughput)
-    job = f"it does {change(done)} of the mix{_job(evaluation, one, other, draws)}"
+    sure = ahead(evaluation.score(first, draws), evaluation.score(other, draws))
+    done = change(ratio(evaluation.throughput))
+    head = f"{first} does {done} of the mix {_than(done)} {other}"
+    sentences = [f"It is ahead in {sure:.0%} of samples."]
+    if job := _job(evaluation, first, other, draws):
+        sentences.append(f"Most of the difference in the mix is {job}.")
     if evaluation.goal != PRICE_PERFORMANCE:
-        return f"{one} is ahead of {other} in {sure:.0%} of samples: {job}."
-    price, lead = ratio(evaluation.price), ratio(evaluation.score)
-    cost = f"it costs {change(price)}{_part(evaluation.bills[one], evaluation.bills[other])}"
-    first, second = (cost, job) if 1 / price > done else (job, cost)
-    than = "as" if change(lead) == EVEN else "than"
-    return (
-        f"{one} does {change(lead)} of the mix for its price {than} {other}, and is ahead in "
-        f"{sure:.0%} of samples: {first}, and {second}."
-        f"{_level(evaluation.bills[other], other, lead)}"
-    )
+        return " ".join([f"{head}.", *sentences])
+    price, lead = change(ratio(evaluation.price)), ratio(evaluation.score)
+    if part := _part(evaluation.bills[first], evaluation.bills[other]):
+        sentences.append(f"Most of the difference in price is {part}.")
+    if level := _level(evaluation.bills[other], other, lead):
+        sentences.append(level)
+    return " ".join([f"{head} and costs {price}: {change(lead)} for its price.", *sentences])
+
+
+def _than(changed: str) -> str:
+    return "as" if changed == EVEN else "than"
 
 
 def against_baseline(
@@ -60,8 +64,9 @@ def _compared(evaluation: Evaluation, first: str, other: str, draws: Sequence[Dr
         return change(median(over(of(first, draws), of(other, draws))))
 
     done = ratio(evaluation.throughput)
-    than = "as" if done == EVEN else "than"
-    text = f"{first} does {done} of the mix {than} {other}{_job(evaluation, first, other, draws)}"
+    job = _job(evaluation, first, other, draws)
+    most = f" (most by {job})" if job else ""
+    text = f"{first} does {done} of the mix {_than(done)} {other}{most}"
     if evaluation.goal != PRICE_PERFORMANCE:
         return f"{text}."
     price, lead = ratio(evaluation.price), ratio(evaluation.score)
@@ -73,7 +78,7 @@ def _level(bill: Bill, name: str, lead: float) -> str:
     if change(lead) == EVEN:
         return ""
     amount = bill.total({}) / lead
-    return f" {name} would be level at {amount:,.0f} {bill.currency}, {change(1 / lead)}."
+    return f"{name} would be level at {amount:,.0f} {bill.currency}, {change(1 / lead)}."
 
 
 def turning(moved: Sequence[Effect], order: Sequence[str]) -> str:
@@ -85,9 +90,8 @@ def turning(moved: Sequence[Effect], order: Sequence[str]) -> str:
     place = f"{first.unknown} ({first.basis})" if first.unknown != SEED else SEED
     share = f"{first.moves:.0%} over its whole range"
     if turns:
-        return f"Of what is not known, {place} would change that: the lead moves by {share}."
-    most = f"{place} moves the lead most, by {share}"
-    return f"Nothing that is not known changes that by itself; {most}."
+        return f"One unknown alone would change that: {place}, which moves the lead by {share}."
+    return f"No unknown alone changes that; {place} moves the lead most, by {share}."
 
 
 def change(ratio: float) -> str:
@@ -116,7 +120,7 @@ def _job(evaluation: Evaluation, first: str, other: str, draws: Sequence[Draw]) 
     taken = relative(first, most) / relative(other, most)
     if abs(taken - 1) < EQUAL:
         return ""
-    return f" (most by {most}, whose time is {taken:.2f} times)"
+    return f"{most}, which takes {taken:.2f} times as long"
 
 
 def _part(bill: Bill, other: Bill) -> str:
@@ -127,7 +131,7 @@ def _part(bill: Bill, other: Bill) -> str:
     if not less[most]:
         return ""
     kind = "less" if less[most] > 0 else "more"
-    return f" (most by {most}, {abs(less[most]):,.0f} {bill.currency} {kind})"
+    return f"{most}, {abs(less[most]):,.0f} {bill.currency} {kind}"
 
 
 def _sums(bill: Bill) -> Mapping[str, float]:
