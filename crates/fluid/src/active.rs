@@ -50,9 +50,13 @@ pub(super) struct Active {
     pub behind: f64,
     pub since: Time,
     pub ends: Time,
+    /// Time at which it had nothing to send before.
+    pub began: Time,
+    /// Time by which a packet that came then has crossed the queues of its path, once these are known.
+    pub crossed: Option<Time>,
     /// Whether branches that are not used first have rates too.
     pub uses_others: bool,
-    /// What of it waits for the link that limits it [B]; known beside packets.
+    /// Bytes of it that wait for the link that limits it.
     pub queued: f64,
 }
 

@@ -182,7 +182,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Branch, Fluid, FluidParams, LinkPlace, Links, PathSet, QueueLimits, Tables, Window};
+    use crate::{Branch, Fluid, FluidParams, LinkPlace, Links, PathSet, QueueLimits, StandingLimits, Tables, Window};
 
     /// Twelve links of three capacities.
     fn fluid() -> Fluid {
@@ -197,6 +197,7 @@ mod tests {
             branches: 1,
             classes: vec![(0, 1)],
             queue_limits,
+            standing_limits: StandingLimits { all: 3e8, of_connection: 2e8 },
             beside: None,
         })
     }

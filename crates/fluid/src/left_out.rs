@@ -64,6 +64,8 @@ pub(super) struct Begun<'a> {
 pub(super) struct LinkLoad {
     pub is_full: bool,
     pub connections: f64,
+    /// Bytes that wait for it [B].
+    pub queued: f64,
 }
 
 pub(super) struct Solution<'a> {
@@ -132,17 +134,17 @@ impl LeftOutCounts {
         share(self.overtaken, self.begun)
     }
 
-    /// A connection begins, before its links carry it.
+    /// A connection begins, before its links carry it; `load` is that of a link as the solver counts it.
     pub(super) fn count_begun(&mut self, begun: &Begun<'_>, load: impl Fn(u32) -> LinkLoad) {
         let &Begun { links, wire, is_queued, classes, tables } = begun;
         let (preferred, _) = links.branches(tables);
         let (mut is_held, mut is_behind) = (false, false);
         for flow in preferred.iter().map(|&branch| links.flow(branch)) {
-            let is_far = |full: u32| load(full / classes).is_full && !flow.uses(full, tables, classes);
+            let is_far = |full: u32| load(full).is_full && !flow.uses(full, tables, classes);
             is_held |= flow.links_of_class(tables, classes).any(|(link, _)| self.is_held(link, is_far));
             is_behind |= flow.links_of_class(tables, classes).any(|(link, _)| {
-                let LinkLoad { is_full, connections } = load(link / classes);
-                is_full && self.queues[link as usize].bytes > wire * (connections + 1.0)
+                let LinkLoad { connections, queued, .. } = load(link);
+                queued > wire * (connections + 1.0)
             });
         }
         self.begun += 1;

@@ -25,6 +25,7 @@ mod left_out;
 mod link_use;
 mod max_min;
 mod paths;
+mod standing;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,6 +46,8 @@ use link_use::LinkUse;
 use max_min::Share;
 use paths::Flow;
 pub use paths::{Branch, BranchRange, Branches, LinkPlace, Links, PathSet, Tables};
+pub use standing::StandingLimits;
+use standing::{Queueing, StandingQueues};
 
 /// A share of a link below which nothing is left of it.
 const FULL: f64 = 1e-9;
@@ -99,6 +102,10 @@ pub struct Fluid {
     hosts: usize,
     /// When the event is due that is scheduled.
     pub scheduled: Time,
+    /// Queues at full links.
+    standing: StandingQueues,
+    /// Growth of queues of connections that drain, in the order in which these do.
+    queueing: Vec<Queueing>,
     /// What packets would do otherwise.
     pub left_out: LeftOutCounts,
     flows: Vec<Flow>,
@@ -115,6 +122,8 @@ struct Level {
     sent: f64,
     /// The link that limits it, as the solver counts it, when its rate was solved.
     bottleneck: Option<u32>,
+    /// Bytes that wait for that link [B].
+    queued: f64,
     /// Whether a lossless network would hold it back, when that was counted.
     is_held: bool,
 }
@@ -135,6 +144,8 @@ pub struct FluidParams {
     pub classes: Vec<(usize, u8)>,
     /// Most that may wait in a switch.
     pub queue_limits: QueueLimits,
+    /// Most that long messages leave waiting.
+    pub standing_limits: StandingLimits,
     /// What packets see of links, where there are any.
     pub beside: Option<BesidePackets>,
 }
@@ -147,7 +158,17 @@ impl Fluid {
 
     /// Nothing is sent yet.
     pub fn new(params: FluidParams) -> Fluid {
-        let FluidParams { capacities, places, packet, hosts, branches, mut classes, queue_limits, beside } = params;
+        let FluidParams {
+            capacities,
+            places,
+            packet,
+            hosts,
+            branches,
+            mut classes,
+            queue_limits,
+            standing_limits,
+            beside,
+        } = params;
         classes.sort_by_key(|&(class, weight)| (weight > 0, Reverse(class)));
         let mut class_numbers = [0; 8];
         (0..).zip(&classes).for_each(|(number, &(class, _))| class_numbers[class] = number);
@@ -166,6 +187,8 @@ impl Fluid {
             components: is_divisible.then(|| Components::new(capacities.len())),
             are_whole: true,
             solving: Vec::new(),
+            standing: StandingQueues::new(capacities.len() * weights.len(), standing_limits),
+            queueing: Vec::new(),
             left_out: LeftOutCounts::new(capacities.len(), weights.len(), queue_limits),
             solver: ClassLinks::new(capacities, weights),
             ends: BinaryHeap::new(),
@@ -216,7 +239,7 @@ impl Fluid {
         &mut self,
         now: Time,
         endpoint: EndpointIndex,
-        [mut links, back]: [Links; 2],
+        [mut links, mut back]: [Links; 2],
         window: Window,
         wire: f64,
         tables: Tables<'_>,
@@ -234,11 +257,13 @@ impl Fluid {
             self.uses[link.get() as usize].offer(self.solver.capacity(link.get()), share, packet)
         };
         links.class = self.class_numbers[usize::from(links.class)];
+        back.class = links.class;
         let (is_queued, classes) = (free_at > now, self.solver.classes());
         let begun = Begun { links: &links, wire, is_queued, classes, tables };
-        self.left_out.count_begun(&begun, |link| {
+        self.left_out.count_begun(&begun, |of_class| {
+            let (link, queued) = (of_class / classes, self.standing.bytes(of_class));
             let LinkUse { rate, connections, .. } = self.uses[link as usize];
-            LinkLoad { is_full: rate > self.solver.capacity(link) * (1.0 - FULL), connections }
+            LinkLoad { is_full: rate > self.solver.capacity(link) * (1.0 - FULL), connections, queued }
         });
         let (preferred, others) = links.branches(tables);
         let at_hosts = links.at_hosts().map(left).into_iter().fold(limit, f64::min);
@@ -276,6 +301,8 @@ impl Fluid {
             behind: 0.0,
             since: now,
             ends: Time::MAX,
+            began: now,
+            crossed: None,
             uses_others: false,
             queued: 0.0,
         };
@@ -339,6 +366,7 @@ impl Fluid {
         let (own, last) = (place as usize * self.branches, self.active.len() * self.branches);
         let (preferred, others) = links.branches(tables);
         for (number, &branch) in preferred.iter().chain(others).enumerate() {
+            self.standing.remove(&mut self.levels[own + number]);
             let level = self.levels[own + number].rate;
             let weight = if number < preferred.len() { 1.0 } else { 0.0 };
             for (link, share) in links.flow(branch).links(tables) {
@@ -507,6 +535,7 @@ impl Fluid {
         let is_counted = self.left_out.next_solution();
         self.choose(is_counted, tables);
         self.fill(tables);
+        self.note_queueing(is_counted, tables);
         self.apply_rates(now, is_counted, tables);
         self.turn_max = self.turn_max.max(self.turn());
         debug_assert!(self.are_links_within_capacity(now), "no link carries more than its capacity for long");
@@ -592,6 +621,7 @@ impl Fluid {
                 self.change_rates(now, place, &solved[first..last], tables);
                 (next, first) = (next + 1, last);
             }
+            self.leave_standing(place, number, span, tables);
             let active = &mut self.active[place];
             active.since = now;
             self.message_ends += active.ends(&self.counted);
@@ -601,6 +631,7 @@ impl Fluid {
             }
         }
         (self.ends, self.solving, self.shares) = (ends, solving, solved);
+        self.note_crossed(are_all, tables);
         self.queue_messages(tables);
         self.interval = self.interval_of(self.message_ends.between().unwrap_or(0.0));
         let interval = self.interval;
@@ -639,6 +670,7 @@ impl Fluid {
                     beside.change(now, (link, capacity), (rate - level.rate) * part);
                 }
             }
+            self.standing.remove(level);
             *level = Level { rate, bottleneck, ..*level };
             active.rate += rate * f64::from(branch.weight);
         }
@@ -670,11 +702,8 @@ impl Fluid {
         let (connections, solved, places) = (self.active.as_slice(), self.solving.as_slice(), self.places.as_slice());
         let solution = Solution { connections, solved, branches, places, classes, tables };
         self.left_out.note_held_back(&solution, &mut self.levels);
-        let sent = |active: &Active| {
-            let first = active.links.first.get();
-            self.solver.capacity(first) / self.uses[first as usize].connections
-        };
-        self.left_out.count(&solution, &self.levels, sent);
+        let (solver, uses) = (&self.solver, &self.uses);
+        self.left_out.count(&solution, &self.levels, |active| active.sent(solver, uses));
     }
 
     /// What windows of connections in packets let through: acknowledgements take longer where messages wait.

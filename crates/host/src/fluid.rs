@@ -191,9 +191,7 @@ impl Nics {
     }
 
     fn fluid_begin(&mut self, wires: &mut Wires, endpoint: EndpointIndex, links: Links, window: Window, wire: f64) {
-        // Waits of acknowledgements are for packets.
-        let is_beside_packets = wires.constants.has_packets;
-        let back = if is_beside_packets { self.fluid_links(wires, self.endpoints[endpoint].remote) } else { links };
+        let back = self.fluid_links(wires, self.endpoints[endpoint].remote);
         let (now, both) = (wires.now, [links, back]);
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         let place = fluid.begin(now, endpoint, both, window, wire, wires.constants.fluid_tables());
@@ -305,7 +303,9 @@ impl Nics {
         let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
         let number = self.endpoints[endpoint].protocol.transport();
         let late = fluid_lateness(wires, number, &links, place, before, &load);
-        self.fluid_leave(wires, endpoint, &links, load, now + late);
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        let drained = now.max(fluid.crossed(place, wires.constants.fluid_tables())) + late;
+        self.fluid_leave(wires, endpoint, &links, load, drained);
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         match next {
             Some(next) => fluid.go_on(now, place, next.left),

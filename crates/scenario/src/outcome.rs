@@ -265,7 +265,8 @@ fn left_out(shares: &LeftOut) -> impl Iterator<Item = String> + use<> {
         (
             shares.delayed,
             format!(
-                "{} of connections begin behind packets of others that take longer than their messages",
+                "{} of connections begin behind packets of others that take longer than their messages: waits are \
+                 estimates without changes of queues",
                 percent(shares.delayed)
             ),
             DELAYED_MAX,

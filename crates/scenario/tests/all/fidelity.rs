@@ -351,6 +351,41 @@ fn messages_behind_long_queues_of_others_are_warned_of() {
     }
 }
 
+/// A ping-pong whose requests meet what senders to one host leave waiting for its port, and one that passes it.
+#[test]
+fn small_messages_wait_about_as_long_as_packets_behind_long_messages_of_others() {
+    let text = |sources: u32, more: &str, pair: &str| {
+        let bulk = if sources == 2 { "[1, 2, 3]" } else { "[1, 2, 3, 4, 5]" };
+        format!(
+            "{more}\ntopology.single_switch.hosts = 8\nflow_control.pfc = {{}}\n[[job]]\nname = \"ping\"\n\
+             shared_hosts = true\nplacement.hosts = {pair}\n\
+             workload.osu_latency = {{ bytes = \"8B\", iterations = 100 }}\n[[job]]\nname = \"bulk\"\n\
+             background = true\nshared_hosts = true\nplacement.hosts = {bulk}\n\
+             workload.incast = {{ sources = {sources}, message = \"1MiB\", outstanding = 4 }}\n"
+        )
+    };
+    let dcqcn =
+        "transport.roce.dcqcn = {}\nswitch.ecn = { queue_min = \"50kB\", queue_max = \"200kB\", share_max = 0.1 }";
+    for (sources, more, pair, error_max) in [
+        (2, "", "[0, 1]", 0.03),
+        (4, "", "[0, 1]", 0.03),
+        (2, "transport.roce.window = \"256KiB\"", "[0, 1]", 0.1),
+        (2, "switch.buffer = \"2MB\"", "[0, 1]", 0.15),
+        (2, "switch.ingress_threshold = { static = \"200kB\" }", "[0, 1]", 0.1),
+        (2, dcqcn, "[0, 1]", 0.5),
+        (4, dcqcn, "[0, 1]", 0.5),
+        (2, "", "[0, 6]", 0.001),
+    ] {
+        let text = text(sources, more, pair);
+        let ping = |fidelity| {
+            let outcome = run(&text, fidelity, 1).unwrap();
+            mean(&numbers(&outcome, "iterations", "duration_ns"))
+        };
+        let error = ping("flow") / ping("packet") - 1.0;
+        assert!(error.abs() < error_max, "{sources} {more} {pair}: {error}");
+    }
+}
+
 /// Eleven hosts send to one; a twelfth finds room on the uplink that three of them wait on, and changes no rate.
 #[test]
 fn who_finds_room_on_a_link_on_which_others_wait_is_warned_of() {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use etherweave_engine::params::{SwitchModel, SwitchParams, Threshold};
+use etherweave_engine::params::{FlowControl, SwitchModel, SwitchParams, Threshold};
 use etherweave_engine::{constants::RunConstants, impaired_link::Background, port::Owner, port::Port};
-use etherweave_fluid::{BesidePackets, Fluid, FluidParams, LinkPlace, QueueLimits};
+use etherweave_fluid::{BesidePackets, Fluid, FluidParams, LinkPlace, QueueLimits, StandingLimits};
 use etherweave_host::fluid::{NOWHERE, packet_time};
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{BitRate, InputError, InputErrors};
@@ -143,6 +143,7 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
             egress: most_waiting(switch, switch.egress_threshold),
             ingress: most_waiting(switch, switch.ingress_threshold),
         },
+        standing_limits: standing_limits(&shard.wires.constants),
         beside,
     })
 }
@@ -151,9 +152,36 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
 /// marked.
 fn queue_max(constants: &RunConstants) -> f64 {
     let switch = &constants.params.switch;
-    let reacts = constants.params.transports().any(|transport| transport.slows_before_loss(true));
-    let marked = switch.ecn.filter(|_| reacts).map_or(f64::INFINITY, |ecn| ecn.queue_max.get() as f64);
+    let marked = switch.ecn.filter(|_| reacts(constants)).map_or(f64::INFINITY, |ecn| ecn.queue_max.get() as f64);
     most_waiting(switch, switch.ingress_threshold).min(marked)
+}
+
+/// Most that long messages leave waiting for one port of a switch. Under congestion control by marks as much on average
+/// as where a queue grows from nothing to the first marks and shrinks again; without marks nothing is known.
+fn standing_limits(constants: &RunConstants) -> StandingLimits {
+    let switch = &constants.params.switch;
+    let is_lossless = constants.nic_pause_mask != 0;
+    let room = match switch.ingress_threshold {
+        Threshold::Static(_) if is_lossless => switch.buffer.get() as f64,
+        _ if is_lossless => most_waiting(switch, switch.ingress_threshold),
+        _ => most_waiting(switch, switch.egress_threshold),
+    };
+    let marked = match reacts(constants) {
+        true => switch.ecn.map_or(0.0, |ecn| ecn.queue_min.get() as f64 / 2.0),
+        false => f64::INFINITY,
+    };
+    let of_connection = match &constants.params.flow_control {
+        // Computed buffers are those that a cable keeps full.
+        FlowControl::Credits(credits) => credits.buffer.map_or(0.0, |buffer| buffer.get() as f64),
+        FlowControl::None {} | FlowControl::GlobalPause(_) | FlowControl::Pfc(_) => {
+            most_waiting(switch, switch.ingress_threshold)
+        }
+    };
+    StandingLimits { all: room.min(marked), of_connection }
+}
+
+fn reacts(constants: &RunConstants) -> bool {
+    constants.params.transports().any(|transport| transport.slows_before_loss(true))
 }
 
 /// Most that a threshold lets wait: of alpha, alpha / (1 + alpha) of the buffer (Choudhury and Hahne, *Dynamic queue
