@@ -14,8 +14,9 @@ from etherweave.api.overview import overview
 from etherweave.api.results import Measured, Result
 from etherweave.measurements.run_lines import job_lines
 from etherweave.pages import write_report
-from etherweave.report.run.comparison import ComparedResults, goodput, iteration_times
+from etherweave.report.run.comparison import ComparedResults, goodput, iteration_times, sentences
 from etherweave.report.run.hosts import streams
+from etherweave.report.run.page import write_run
 from support import command_line
 from support.measured_results import measured_summary
 
@@ -90,6 +91,22 @@ def test_the_ratio_is_that_of_medians(simulated: Result, measured: Result) -> No
         pl.concat([times * 2, times * 4]).median() / times.median(),  # type: ignore[operator]
         abs=1e-3,
     )
+
+
+def test_a_sentence_says_how_many_times_as_long_the_other_takes(
+    simulated: Result, measured: Result, tmp_path: Path
+) -> None:
+    twice = dataclasses.replace(
+        measured,
+        tables={
+            **measured.tables,
+            "iterations": measured.to_polars("iterations").filter(pl.col("launch") == 0).to_arrow(),
+        },
+    )
+    (sentence,) = sentences(ComparedResults([simulated, twice]))
+    assert sentence.startswith("fft: measured takes 2 times as long as simulated, by medians of ")
+    assert sentences(ComparedResults([simulated])) == []
+    assert sentence in write_run(simulated, tmp_path, [twice]).read_text()
 
 
 def test_goodput_is_the_mean_over_launches(simulated: Result, measured: Result) -> None:

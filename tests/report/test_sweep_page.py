@@ -42,9 +42,27 @@ def test_rows_that_are_no_repetitions_have_their_range() -> None:
 
 
 def test_a_page_has_figures_that_differ_and_a_row_for_each_point(tmp_path: Path) -> None:
-    page = write_sweep(RUNS, ["switch.buffer", "seed"], "a sweep", "6 of 6 runs.", {}, tmp_path)
+    page = write_sweep(
+        {"a": RUNS}, ["switch.buffer", "seed"], "a sweep", "6 of 6 runs.", {}, tmp_path
+    )
     text = page.read_text()
     assert "jobs.halo.mean [us]: from 2 at switch.buffer = 1MiB to 10 at" in text
     assert '<section id="jobs_halo_mean_us">' in text
     assert "pauses" not in text.partition("<script")[0], "equal in all runs"
     assert text.count("<td>1MiB</td>") == 1
+
+
+def test_replications_have_a_sentence_that_compares_them_with_those_beside(tmp_path: Path) -> None:
+    name = "flows.storage.slowdown_p99"
+    seeds = {"seed": [1, 2, 3]}
+    tables = {
+        "HPCC": pl.DataFrame(seeds | {name: [2.0, 3.0, 4.0]}),
+        "DCTCP": pl.DataFrame(seeds | {name: [8.0, 12.0, 16.0]}),
+        "TIMELY": pl.DataFrame(seeds | {name: [1.0, 3.0, 8.0]}),
+    }
+    text = write_sweep(tables, ["seed"], "replications", "3 runs.", {}, tmp_path).read_text()
+    # Student's t of 2 degrees of freedom is 4.303: half widths are 4.303 / sqrt(3) = 2.484 of HPCC
+    # and four times as much, 9.937, of DCTCP. TIMELY differs by -1, 0 and 4: 1 within 6.6.
+    assert "slowdown_p99: 3 (95 %: 1 to 5.484) with HPCC; 12 (95 %: 2.063 to 21.94) with" in text
+    assert "with DCTCP, 4 times as much;" in text
+    assert "with TIMELY, 1.33 times as much, within chance." in text

@@ -9,6 +9,7 @@ from etherweave.cli.exits import mistakes, reject
 
 if TYPE_CHECKING:
     from etherweave.report import WindowRequest
+    from etherweave.sweeps import SweepStore
 
 EXAMPLES = """Examples:
 etherweave run halo3d.toml -o result
@@ -85,11 +86,19 @@ def _sweep_page(homes: list[Path]) -> Path:
         stores = dict(zip(names, map(SweepStore, homes), strict=True))
         if len(stores) < len(homes):
             reject("--beside: a sweep of the same name; expected directories of different names")
-        store = SweepStore(homes[0])
-        status, table = store.status(), store.table()
-        lead = f"{status.finished:,} of {status.runs:,} runs finished, {status.failed:,} failed."
+        store = stores[names[0]]
+        leads = [_progress(name if len(names) > 1 else "", own) for name, own in stores.items()]
+        title = " beside ".join(names) if len(names) > 1 else store.status().name
+        tables = {name: own.table() for name, own in stores.items()}
         flows = labelled(stores if len(homes) > 1 else store) or {}
-        return write_sweep(table, store.axes(), status.name, lead, flows, homes[0])
+        return write_sweep(tables, store.axes(), title, " ".join(leads), flows, homes[0])
+
+
+def _progress(name: str, store: "SweepStore") -> str:
+    """Say how far a sweep is; with its name, where there are others."""
+    status = store.status()
+    runs = f"{status.finished:,} of {status.runs:,} runs finished, {status.failed:,} failed."
+    return f"{name}: {runs}" if name else runs
 
 
 def _window(begin: str | None, end: str | None) -> "WindowRequest | None":

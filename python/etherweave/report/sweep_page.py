@@ -4,13 +4,14 @@ Figures are drawn by :mod:`etherweave.report.sweep`, as ``sweep plot`` draws the
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from etherweave.report.page import Front, Page
+from etherweave.report.replicated import sentences
 from etherweave.report.run.flow_figures import FIGURES as FLOW_FIGURES
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.section import FOLDED_FROM, Section, Table
@@ -27,13 +28,20 @@ CAPTION = (
 
 
 def write_sweep(
-    table: pl.DataFrame, axes: Sequence[str], title: str, lead: str, flows: Labelled, out: Path
+    tables: Mapping[str, pl.DataFrame],
+    axes: Sequence[str],
+    title: str,
+    lead: str,
+    flows: Labelled,
+    out: Path,
 ) -> Path:
     """Write the page of a sweep into a directory; returns the page's path.
 
-    ``title`` is the name of the sweep, ``lead`` says how far it is; ``flows`` are kept results,
-    whose flows are drawn.
+    ``tables`` has the runs of the sweep and, by name, of those beside it, with which sentences
+    compare replications. ``lead`` says how far it is; ``flows`` are kept results, whose flows are
+    drawn.
     """
+    table = next(iter(tables.values()))
     rows = table.filter(pl.col(SAMPLE) >= 0) if SAMPLE in table.columns else table
     varied = [name for name in axes if name not in (SEED, SAMPLE) and rows[name].n_unique() > 1]
     figures = _figures(rows)
@@ -48,7 +56,8 @@ def write_sweep(
         page.show([partial(_drawn, varied=varied, name=name)], rows)
     means = _means(rows, varied, figures)
     page.show([partial(_points, varied=varied, figures=figures)], means)
-    answers = [_best(means, varied, name) for name in figures[:FIGURES_MAX]]
+    best = [_best(means, varied, name) for name in figures[:FIGURES_MAX]] if varied else []
+    answers = best or sentences(tables)
     return page.write(Front(title, lead, answers), [])
 
 

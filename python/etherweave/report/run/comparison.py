@@ -126,6 +126,30 @@ def iteration_times(beside: ComparedResults) -> Section | None:
     )
 
 
+def sentences(beside: ComparedResults) -> list[str]:
+    """Say how many times as long iterations of each job take as in the first result."""
+    tables = [result.to_polars("iterations") for result in beside.results]
+    return [
+        sentence
+        for job in in_several(tables)
+        for sentence in _sentences(
+            job,
+            [table.filter(pl.col("job") == job)["duration_ns"] / 1e3 for table in tables],
+            beside.labels_of(job),
+        )
+    ]
+
+
+def _sentences(job: str, times: Sequence[pl.Series], labels: Sequence[str]) -> Iterator[str]:
+    first, *others = [_quantiles(values)[1] for values in times]
+    for label, median in zip(labels[1:], others, strict=True):
+        if first > 0 and np.isfinite(median):
+            yield (
+                f"{job}: {label} takes {median / first:.3g} times as long as {labels[0]}, by "
+                f"medians of iterations of {median:,.5g} us and {first:,.5g} us."
+            )
+
+
 def in_several(tables: Sequence[pl.DataFrame]) -> list[str]:
     """Name the jobs that the first result and another have rows of."""
     first, *others = [table["job"].unique(maintain_order=True).to_list() for table in tables]

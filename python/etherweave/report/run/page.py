@@ -15,6 +15,7 @@ from etherweave.report.run.comparison import (
     goodput,
     iteration_times,
     published_figures,
+    sentences,
 )
 from etherweave.report.run.flow_figures import FIGURES
 from etherweave.report.run.flow_slowdowns import flow_slowdowns
@@ -102,7 +103,8 @@ def _front(result: Result, with_limits: Result, beside: ComparedResults) -> Fron
     facts = [*of_summary(summary), *of_fidelity, *repeated, *result.machine.items()]
     warnings = [*beside.warnings, *beside.differences]
     trouble = summary.get("stuck_report") or ""
-    return Front(summary["name"], lead, _answers(result, jobs), facts, warnings, trouble)
+    answers = [*sentences(beside), *_answers(result, jobs)]
+    return Front(summary["name"], lead, answers, facts, warnings, trouble)
 
 
 def _first(job: JobLimits) -> str:
