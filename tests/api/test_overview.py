@@ -40,7 +40,8 @@ def test_streams_that_would_go_on_when_the_run_ends_are_not_complete() -> None:
         {"job": "a", "start_ns": 1e6, "end_ns": 4e6, "bytes": 7_500_000, "goodput_gbps": 20.0},
     ]
     cut = figures("time_limit", streams=rows)
-    assert cut["goodput_gbps"] == 30
+    # 10 MB from 1 to 4 ms.
+    assert cut["goodput_gbps"] == pytest.approx(80 / 3)
     assert (cut["streams"]["a"]["complete"], cut["streams"]["a"]["max_us"]) == (1, 2000)
     assert figures(streams=rows)["streams"]["a"]["complete"] == 2
 
@@ -76,7 +77,18 @@ def test_streams_that_end_apart_have_no_more_goodput_than_their_bytes_over_all_t
     ]
     result = figures(streams=rows)
     # 25 MB in 2 ms; each alone had 100 Gb/s.
-    assert (result["streams"]["a"]["goodput_gbps"], result["goodput_gbps"]) == (100, 200)
+    assert (result["streams"]["a"]["goodput_gbps"], result["goodput_gbps"]) == (100, 100)
+
+
+def test_goodput_of_jobs_is_their_bytes_over_the_time_of_all() -> None:
+    row = {"bytes": 12_500_000, "goodput_gbps": 100.0}
+    rows = [
+        {"job": "a", "start_ns": 0.0, "end_ns": 1e6, **row},
+        {"job": "b", "start_ns": 3e6, "end_ns": 4e6, **row},
+    ]
+    result = figures(streams=rows)
+    # 25 MB in 4 ms; each job alone had 100 Gb/s.
+    assert (result["streams"]["b"]["goodput_gbps"], result["goodput_gbps"]) == (100, 50)
 
 
 def test_goodput_of_several_launches_is_the_mean_over_them() -> None:

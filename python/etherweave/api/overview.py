@@ -42,8 +42,8 @@ def overview(result: Result) -> dict[str, Any]:
         several measured ``launches`` streams are those of all, and goodput is the mean over them.
         ``flows``: by job of the workload ``flows``, how many start, are ``complete``, the ``load``
         that they offered and the one ``load_asked`` for, and slowdowns against an idle fabric, of
-        all and by classes of ``sizes``. ``goodput_gbps``: the sum of the streams' own rates, the
-        mean over launches; of flows, which are not there at once, that of their job.
+        all and by classes of ``sizes``. ``goodput_gbps``: the bytes of the streams of all jobs over
+        the time from the first start to the last end, the mean over launches.
         ``drops``: ``packets``, ``bytes``, and the worst ``ports``. ``trims``: where switches trim,
         the ``packets`` that they trimmed, the worst ``ports``, and the ``retransmissions`` of all
         flows. ``pauses``: ``frames`` sent, by
@@ -65,18 +65,12 @@ def overview(result: Result) -> dict[str, Any]:
         observed, the time of the path that limits them, by part and by place, see
         :mod:`etherweave.api.limits`.
     """
-    streams, flows = _streams(result), {job.job: job.figures() for job in flow_times(result)}
+    parts = _parts(result)
     return {
         "jobs": _jobs(result),
-        "goodput_gbps": math.fsum(
-            rate
-            for job, rate in _rows(result, "streams", "job", "goodput_gbps")
-            if job not in flows
-        )
-        / launches(result)
-        + math.fsum(streams[job]["goodput_gbps"] for job in flows if job in streams),
-        "streams": streams,
-        "flows": flows,
+        "goodput_gbps": _goodput(parts),
+        "streams": _streams(parts),
+        "flows": {job.job: job.figures() for job in flow_times(result)},
         "drops": _drops(result),
         "trims": _trims(result),
         "pauses": _pauses(result),
@@ -265,8 +259,8 @@ def _endless(result: Result) -> set[str]:
     return {job["name"] for job in jobs if "messages" not in job["workload"].get("incast", counted)}
 
 
-def _streams(result: Result) -> dict[str, dict[str, float]]:
-    """Describe streams by job; one that has not ended has no completion time."""
+def _parts(result: Result) -> "dict[tuple[str, int], _Streams]":
+    """Collect streams by job and launch; one that has not ended has no completion time."""
     parts: dict[tuple[str, int], _Streams] = {}
     rows = _rows(result, "streams", "job", "start_ns", "end_ns", "bytes", "goodput_gbps")
     for (job, start_ns, end_ns, size, rate), launch, has_ended in zip(
@@ -274,6 +268,20 @@ def _streams(result: Result) -> dict[str, dict[str, float]]:
     ):
         streams = parts.setdefault((job, launch), _Streams())
         streams.add(start_ns, end_ns, size, rate, has_ended)
+    return parts
+
+
+def _goodput(parts: "dict[tuple[str, int], _Streams]") -> float:
+    """Compute what streams of all jobs deliver together, as the mean over launches."""
+    launches = {launch: _Streams() for _, launch in parts}
+    for (_, launch), streams in parts.items():
+        launches[launch].include(streams)
+    rates = [streams.goodput_gbps for streams in launches.values()]
+    return math.fsum(rates) / max(len(rates), 1)
+
+
+def _streams(parts: "dict[tuple[str, int], _Streams]") -> dict[str, dict[str, float]]:
+    """Describe streams by job."""
     jobs: dict[str, list[_Streams]] = {}
     for (job, _), streams in parts.items():
         jobs.setdefault(job, []).append(streams)
@@ -308,6 +316,12 @@ class _Streams:
             self._start_ns = min(self._start_ns, end_ns - size * 8 / goodput_gbps)
             self._end_ns = max(self._end_ns, end_ns)
             self._bytes += size
+
+    def include(self, other: "_Streams") -> None:
+        """Count what others sent, without their completion times."""
+        self._start_ns = min(self._start_ns, other._start_ns)
+        self._end_ns = max(self._end_ns, other._end_ns)
+        self._bytes += other._bytes
 
     @property
     def goodput_gbps(self) -> float:
