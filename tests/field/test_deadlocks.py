@@ -30,7 +30,11 @@ def test_a_deadlock_at_the_time_limit_is_a_deadlock(keys: tuple[str, ...], threa
     settings = [word for key in keys for word in ("--set", key)]
     done = invoke("run", LIMIT, "--json", "--threads", threads, *settings, code=STUCK)
     summary = json.loads(done.stdout)
-    assert (summary["finished"], summary["end_ns"]) == ("stuck", 20e6)
+    # Pauses are refreshed: the deadlock is found a millisecond after the last progress. Credits are
+    # not, and nothing happens until the limit.
+    is_refreshed = not any("credits" in key for key in keys)
+    assert summary["finished"] == "stuck"
+    assert (summary["end_ns"] < 5e6) if is_refreshed else (summary["end_ns"] == 20e6)
     assert summary["stuck_report"].startswith(f"Deadlock: {RING} wait for each other\n")
     assert f"deadlock: {RING} wait for each other" in summary["warnings"]
     assert f"WARNING: deadlock: {RING} wait for each other\n" in done.stderr

@@ -13,6 +13,10 @@ use crate::window_times::{Clock, ShardTimes, Watch};
 /// Simulated time between two reports of progress, at least.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
 
+/// Time without progress after which a deadlock is looked for the first time; each further time after ten times as
+/// long.
+const DEADLOCK_AFTER: Duration = Duration::from_ms(1);
+
 /// Iterations of a rank that divide a run into tenths.
 const ITERATIONS_MIN: u64 = 10;
 
@@ -70,6 +74,8 @@ pub struct Simulation {
     pub(crate) packets: Option<u64>,
     /// Ports that wait for each other for ever, once the run is over; on the first process.
     pub(crate) deadlock: Option<String>,
+    /// Whether links that fail or return, or hosts that stop to pause, may end a deadlock.
+    pub(crate) has_faults: bool,
     /// Repetitions that are not simulated, where they may be skipped.
     pub(crate) forward: Option<Box<crate::forward::FastForward>>,
 }
@@ -95,18 +101,25 @@ impl Simulation {
         on_progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Finish {
         on_threads(&mut self.shards, |_, shard| shard.prepare_memory());
-        let (lookahead, stall) = (self.lookahead, self.stall_limit);
+        let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
         let (mut next_report, count) = (NextReport::default(), self.division.shards as u64);
         // Of iterations that are skipped no packet is delivered.
         let packets = self.packets.filter(|_| self.forward.is_none());
         let mut may_continue =
             |shard: &Shard| !next_report.is_due(shard) || on_progress(progress(shard, count, packets));
         let mut serve = |simulation: &mut Simulation, end: Time, stops_at_turns: bool| {
-            let limits = Limits { end, lookahead, stall, stops_at_turns };
-            if processes.are_several() {
-                limits.windows(&mut simulation.shards, simulation.division, processes.end(), &mut may_continue)
-            } else {
-                simulation.run_on_threads(&limits, &mut may_continue)
+            let mut stall = if simulation.has_faults { stall_limit } else { stall_limit.min(DEADLOCK_AFTER) };
+            loop {
+                let limits = Limits { end, lookahead, stall, stops_at_turns };
+                let reason = if processes.are_several() {
+                    limits.windows(&mut simulation.shards, simulation.division, processes.end(), &mut may_continue)
+                } else {
+                    simulation.run_on_threads(&limits, &mut may_continue)
+                };
+                if reason != StopReason::Stuck || stall == stall_limit || simulation.is_deadlocked(processes) {
+                    return reason;
+                }
+                stall = stall_limit.min(stall * 10);
             }
         };
         let reason = self.run_forward(end, processes, &mut serve);
@@ -117,10 +130,7 @@ impl Simulation {
         }
         self.shards.iter_mut().for_each(|shard| shard.end(self.end));
         self.assert_credits_are_conserved();
-        self.deadlock = self.deadlock(processes);
-        let acts = |shard: &Shard| shard.wires.constants.watchdog.as_ref().is_some_and(PfcWatchdog::acts);
-        let is_final = self.deadlock.is_some() && !self.shards.iter().any(acts);
-        let is_final = processes.share(u64::from(is_final)).into_iter().any(|is_final| is_final > 0);
+        let is_final = self.is_deadlocked(processes);
         match reason {
             StopReason::Complete => Finish::Complete,
             // What waits for itself would wait after the time limit too, unless a watchdog ends it.
@@ -129,6 +139,14 @@ impl Simulation {
             StopReason::LoopTurned => unreachable!("the run goes on then"),
             StopReason::TimeLimit | StopReason::Stuck => Finish::Stuck(self.waiting_ports_and_ranks(processes)),
         }
+    }
+
+    /// Whether ports wait for each other for ever, and no watchdog ends it. Keeps which.
+    fn is_deadlocked(&mut self, processes: &Processes) -> bool {
+        self.deadlock = self.deadlock(processes);
+        let acts = |shard: &Shard| shard.wires.constants.watchdog.as_ref().is_some_and(PfcWatchdog::acts);
+        let is_final = self.deadlock.is_some() && !self.shards.iter().any(acts);
+        processes.share(u64::from(is_final)).into_iter().any(|is_final| is_final > 0)
     }
 
     /// Ends a run in whose midst a panic was caught at the latest time that a shard has reached.

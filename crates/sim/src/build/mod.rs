@@ -220,6 +220,7 @@ impl Simulation {
         let observes_ranks = experiment.observes_ranks;
         let names = ReportNames { topology: topology.clone(), jobs, busiest_ports, observes_ranks };
         let (seed, begun, stall_limit) = (experiment.params.seed, experiment.begun(), experiment.stall_limit);
+        let has_faults = !experiment.outages.is_empty() || !experiment.storms.is_empty();
         let forward = experiment.fast_forward.map(|limits| Box::new(FastForward::new(limits, seed, begun)));
         if has_late_flows {
             LateFlows::begin(lent.into_owned(), layout, connections, starts, &mut shards[0]);
@@ -242,6 +243,7 @@ impl Simulation {
             window_times,
             packets,
             deadlock,
+            has_faults,
             forward,
         })
     }
