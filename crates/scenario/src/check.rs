@@ -9,7 +9,7 @@ use etherweave_workload::{Op, Program, StreamSpec, Traffic, Workload};
 
 use crate::documents::check_document;
 use crate::interconnect::subnet_warning;
-use crate::{JobSpec, Scenario, fast_forward, faults, flows, hosts, nic_buffer, nodes, routing, transports};
+use crate::{JobSpec, Scenario, fast_forward, faults, flows, hosts, nic_buffer, nodes, routing, transports, trimming};
 
 /// Simulated time without progress after which a run is stuck, unless a job rests for longer.
 const STALL_LIMIT: Duration = Duration::from_ms(10_000);
@@ -209,7 +209,9 @@ pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> 
     let of_hosts = hosts::warnings(scenario);
     let of_nodes = nodes::warnings(scenario);
     let of_faults = faults::warnings(scenario);
-    [routing::warnings(scenario, topology), of_hosts, network, loads, overloads(scenario), of_nodes, of_faults].concat()
+    let of_trimming = trimming::warnings(scenario);
+    let first = [routing::warnings(scenario, topology), of_hosts, network, loads, overloads(scenario)].concat();
+    [first, of_nodes, of_faults, of_trimming].concat()
 }
 
 /// Warnings of jobs that ask for more than can ever be done.

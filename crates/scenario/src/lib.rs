@@ -52,6 +52,7 @@ mod sweep;
 mod tables;
 mod thresholds;
 mod transports;
+mod trimming;
 mod warm_up;
 mod workload_figures;
 

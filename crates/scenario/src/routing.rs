@@ -132,11 +132,18 @@ pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> 
 
 /// The warning that entropy values are on a routing with one path for a pair of hosts.
 fn single_path_warning(scenario: &Scenario, topology: &Topology) -> Option<String> {
-    let has_effect = scenario.routing != RoutingKind::UpDown || topology.switches() < 3;
-    (!has_effect && scenario.each_transport().any(|own| own.chooses_paths())).then(|| {
-        "routing: up_down takes one path for a pair of hosts, whatever transport.uet.load_balancing chooses; \"ecmp\" \
-         hashes entropy values to paths"
-            .to_owned()
+    let name = scenario.routing.name();
+    let paths = match scenario.routing {
+        RoutingKind::Flowlet(_) => "keeps one path while packets follow closely",
+        RoutingKind::Ecmp => return None,
+        other if other.keeps_order() || other.is_by_flow() => "takes one path for a pair of hosts",
+        _ => return None,
+    };
+    (topology.switches() > 2 && scenario.each_transport().any(|own| own.chooses_paths())).then(|| {
+        format!(
+            "routing: {name} {paths}, whatever transport.uet.load_balancing chooses; \"ecmp\" hashes entropy values to \
+             paths"
+        )
     })
 }
 

@@ -79,7 +79,8 @@ pub(crate) fn locate(scenario: &Scenario, errors: InputErrors) -> InputErrors {
 
 /// Warnings about transports that are known before a run.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> impl Iterator<Item = String> {
-    let paths = [late_marks(scenario, topology), short_round_trip(scenario, topology)];
+    let range = short_range(scenario, topology);
+    let paths = [late_marks(scenario, topology), short_round_trip(scenario, topology), range];
     paths.into_iter().flatten().chain(credits_beside_pauses(scenario))
 }
 
@@ -90,8 +91,31 @@ fn short_round_trip(scenario: &Scenario, topology: &Topology) -> Option<String> 
     let stated = trips.min().filter(|&trip| trip < there_and_back)?;
     Some(format!(
         "transport.uet.nscc.base_round_trip: {stated}; a cable of {cable} alone takes {there_and_back} there and back: \
-         windows stay too small for its rate"
+         windows stay too small for its rate, and where the rest exceeds four times target_delay, quick adapt takes it \
+         for a queue and cuts them, down to a packet"
     ))
+}
+
+/// Packet numbers that end before the bytes of a round trip do.
+fn short_range(scenario: &Scenario, topology: &Topology) -> Option<String> {
+    let rate = topology.channel(*topology.host_channels(HostId::new(0)).first()?).rate;
+    let cable = topology.channels().iter().map(|channel| channel.length).max()?;
+    let of = |own: &Transport| {
+        let uet = own.uet()?;
+        let stated =
+            [uet.nscc.as_ref().map(|own| own.base_round_trip), uet.rccc.as_ref().map(|own| own.base_round_trip)];
+        let trip = stated.into_iter().flatten().fold(cable.propagation_time() * 2, Duration::max);
+        let packets = rate.bytes_in(trip).get().div_ceil(u64::from(own.frame_max()));
+        (packets > uet.psn_range.into()).then(|| {
+            format!(
+                "transport.uet.psn_range: {}; {rate} for {trip}, a round trip, are {packets} packets: the range, not \
+                 the window, bounds a connection, to {:.0} % of the rate",
+                uet.psn_range,
+                100.0 * f64::from(uet.psn_range) / packets as f64
+            )
+        })
+    };
+    scenario.each_transport().find_map(of)
 }
 
 fn nscc_round_trips(scenario: &Scenario) -> impl Iterator<Item = Duration> {
@@ -196,9 +220,33 @@ mod tests {
         assert_eq!(warnings("seed", "2"), Vec::<String>::new());
         let [warning] = &warnings("topology.fat_tree.uplink_cable", "\"2km\"")[..] else { panic!("a single warning") };
         let expected = "a cable of 2km alone takes 20us there and back: windows stay too small for its rate";
-        assert!(warning.ends_with(expected), "{warning}");
-        let [warning] = &warnings("routing", "\"up_down\"")[..] else { panic!("a single warning") };
-        assert!(warning.starts_with("routing: up_down takes one path for a pair of hosts"), "{warning}");
+        assert!(warning.contains(expected), "{warning}");
+        for name in ["up_down", "shortest_path", "disjoint_trees", "minimal_tables"] {
+            let warnings = warnings("routing", &format!("\"{name}\""));
+            let start = format!("routing: {name} takes one path for a pair of hosts");
+            assert_eq!(warnings.iter().filter(|warning| warning.starts_with(&start)).count(), 1, "{warnings:?}");
+        }
+        let flowlet = warnings("routing", "\"flowlet\"");
+        assert!(flowlet.iter().any(|warning| warning.starts_with("routing: flowlet keeps one path")), "{flowlet:?}");
+        for name in ["spray", "adaptive_up"] {
+            let warnings = warnings("routing", &format!("\"{name}\""));
+            assert!(!warnings.iter().any(|warning| warning.contains("one path")), "{warnings:?}");
+        }
+    }
+
+    /// 100 Gb/s for 600 us are 7.5 MB, 1,777 packets of 4,222 B.
+    #[test]
+    fn ranges_of_numbers_below_a_round_trip_are_warned_of() {
+        let warnings = |range: &str| {
+            let changed = [("transport.uet.nscc.base_round_trip", "\"600us\""), ("transport.uet.psn_range", range)];
+            let changed: Vec<_> = changed.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+            let run = Run::start(include_str!("../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]).unwrap();
+            run.estimate().warnings.clone()
+        };
+        assert_eq!(warnings("1777"), Vec::<String>::new());
+        let [warning] = &warnings("1024")[..] else { panic!("a single warning") };
+        let expected = "transport.uet.psn_range: 1024; 100Gb/s for 600us, a round trip, are 1777 packets";
+        assert!(warning.starts_with(expected) && warning.ends_with("to 58 % of the rate"), "{warning}");
     }
 
     #[test]

@@ -59,8 +59,9 @@ impl Nscc {
         let expected = format!("{least} to {most}");
         let base = self.base_round_trip;
         InputError::unless(is_within(base), "base_round_trip", base, &expected)?;
-        let target = self.target();
-        InputError::unless(is_within(target), "target_delay", target, &expected)?;
+        if let Some(target) = self.target_delay {
+            InputError::unless(is_within(target), "target_delay", target, &expected)?;
+        }
         let window = self.initial_window.unwrap_or(Bytes::new(packet));
         InputError::unless(window.get() >= packet, "initial_window", window, format!("at least a packet, {packet} B"))
     }
