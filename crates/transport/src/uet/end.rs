@@ -142,8 +142,7 @@ impl ConnectionEnd for UetEnd {
         _blocks: Option<SackBlocks>,
         params: &UetParams,
     ) -> Option<Time> {
-        self.sender.on_answer(now, &AckHeader::read(packet), packet.kind == PacketKind::Nak, params);
-        None
+        self.sender.on_answer(now, &AckHeader::read(packet), packet.kind == PacketKind::Nak, params)
     }
 
     fn acknowledged(&self) -> u64 {

@@ -209,6 +209,12 @@ impl NsccWindow {
         (REORDERING * self.window).min(self.window_max) as u64
     }
 
+    /// Time after the last packet has arrived at which SLEEK probes for what is missing; none of the reference
+    /// simulator, which has SLEEK beside switches that do not trim.
+    pub fn probe_after(&self) -> Option<Duration> {
+        (self.variant == NsccVariant::Specification).then(|| Duration::from_ps(self.base + self.target))
+    }
+
     /// Whether control packets ask for acknowledgements where it closes: the reference simulator waits for its timer.
     pub fn asks(&self) -> bool {
         self.variant == NsccVariant::Specification

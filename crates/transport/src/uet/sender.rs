@@ -348,8 +348,14 @@ impl UetSender {
         }
     }
 
-    /// Takes an acknowledgement, or a negative one where `is_negative`.
-    pub(super) fn on_answer(&mut self, now: Time, ack: &AckHeader, is_negative: bool, params: &UetParams) {
+    /// Takes an acknowledgement, or a negative one where `is_negative`. Returns when the timer is due, if that is new.
+    pub(super) fn on_answer(
+        &mut self,
+        now: Time,
+        ack: &AckHeader,
+        is_negative: bool,
+        params: &UetParams,
+    ) -> Option<Time> {
         self.is_established = true;
         if let Some(credit) = &mut self.credit {
             credit.confirm();
@@ -359,8 +365,10 @@ impl UetSender {
                 true => self.take_loss(now, ack, params),
                 false => self.take_response(now, ack, params),
             }
-            return self.infer_losses(now, params);
+            self.infer_losses(now, params);
+            return None;
         }
+        self.note_repeated_arrival(ack);
         self.arrive_below(now, ack.cumulative, params);
         // An acknowledgement that another overtook counts fewer bytes, or many more modulo 2^24.
         let acked = Some(ack.received_since(self.received)).filter(|&acked| acked < 1 << 31).unwrap_or_default();
@@ -376,6 +384,7 @@ impl UetSender {
         }
         self.infer_losses(now, params);
         self.ask_if_closed(params);
+        self.await_tail(now, ack, params)
     }
 
     /// Takes an answer of RUDI, which is about a single packet.

@@ -5,10 +5,10 @@
 
 use std::collections::VecDeque;
 
-use etherweave_primitives::Time;
+use etherweave_primitives::{Duration, Time};
 
 use super::{PacketState, UetSender};
-use crate::uet::header::BITMAP;
+use crate::uet::header::{AckHeader, BITMAP, answer};
 use crate::uet::nscc::NsccWindow;
 use crate::uet::{params::Delivery, params::UetParams, rccc::SourceCredit};
 
@@ -20,10 +20,14 @@ const PACKETS_MIN: u64 = 5;
 pub(super) struct Inference {
     /// The packet that was sent last of those that have arrived, by its order.
     newest: u32,
+    /// The packet that was sent again and arrived last, by the order of that repetition.
+    newest_repeated: u32,
     /// Number up to which packets that were sent once are judged.
     judged: u32,
     /// Numbers of packets that were sent again, with their order.
     repeated: VecDeque<(u32, u32)>,
+    /// Where nothing follows that could overtake what is missing: the packet that was sent last, and when that is lost.
+    tail: Option<(u32, Time)>,
 }
 
 impl Inference {
@@ -37,6 +41,11 @@ impl Inference {
 
     pub(super) fn note_repetition(&mut self, number: u32, order: u32) {
         self.repeated.push_back((number, order));
+    }
+
+    /// Time at which a tail is lost, if that is still to come.
+    pub(super) fn tail_after(&self, now: Time) -> Option<Time> {
+        self.tail.map(|(_, due)| due).filter(|&due| due > now)
     }
 
     /// Packets sent after one and before the newest that has arrived, that one included.
@@ -78,6 +87,51 @@ impl UetSender {
         }
     }
 
+    /// Notes that the repetition of a packet has arrived, as the answer says; of several it may be any.
+    pub(super) fn note_repeated_arrival(&mut self, ack: &AckHeader) {
+        let number = ack.cumulative.wrapping_add_signed(ack.answered.into());
+        if let Some(place) = self.place_of(number).filter(|_| ack.has(answer::RETRANSMITTED)) {
+            let packet = self.packets[place];
+            if packet.repeats == 1 {
+                self.inference.newest_repeated = packet.order;
+            }
+        }
+    }
+
+    /// Sets the timer for packets that nothing overtakes, and returns when it is due if that is new: the one that was
+    /// sent last has arrived, none follows, and those before it are given as long as SLEEK waits for its probe, which
+    /// it sends then.
+    pub(super) fn await_tail(&mut self, now: Time, ack: &AckHeader, params: &UetParams) -> Option<Time> {
+        let last = (self.sent_packets as u32).wrapping_sub(1);
+        let is_there = self.inference.newest == last || self.inference.newest_repeated == last;
+        let is_over = self.next == self.posted && self.lost_count == 0 && is_there;
+        let is_open = is_over && self.sent_packets > 1 && !self.packets.is_empty();
+        let infers = params.delivery == Delivery::Rud && self.reordering(params) > 0;
+        if !is_open || !infers || self.inference.tail.is_some_and(|(order, _)| order == last) {
+            return None;
+        }
+        let patience = match &self.congestion {
+            Some(window) => window.probe_after()?,
+            None => Duration::from_ps(now.since(ack.sent).as_ps() / 4 * 7),
+        };
+        self.inference.tail = Some((last, now + patience));
+        self.timer_at = Some(self.timer_at.map_or(now + patience, |at| at.min(now + patience)));
+        self.timer_at
+    }
+
+    /// Takes for lost what is still missing behind a tail whose time is over.
+    pub(super) fn lose_tail(&mut self, now: Time, params: &UetParams) {
+        let last = (self.sent_packets as u32).wrapping_sub(1);
+        if self.next != self.posted || self.inference.tail != Some((last, now)) {
+            return;
+        }
+        for place in 0..self.packets.len() {
+            if self.packets[place].state == PacketState::InFlight {
+                self.infer(now, place, params);
+            }
+        }
+    }
+
     fn infer(&mut self, now: Time, place: usize, params: &UetParams) {
         self.lose(place, params);
         self.heed_loss(now, place, params);
@@ -94,12 +148,12 @@ impl UetSender {
 
 #[cfg(test)]
 mod tests {
-    use etherweave_primitives::{BitRate, Bytes, Duration};
+    use etherweave_primitives::{BitRate, Bytes};
 
     use super::*;
     use crate::TransportParams;
     use crate::roce::Operation;
-    use crate::uet::{header::AckHeader, nscc::Nscc};
+    use crate::uet::nscc::Nscc;
 
     /// Sends packets 0 to 39, acknowledges some beyond the first, and returns numbers of what is sent next.
     fn resent(sender: &mut UetSender, params: &UetParams, arrived: std::ops::RangeInclusive<i16>) -> Vec<u32> {
@@ -139,6 +193,23 @@ mod tests {
         // Order 40 is packet 0, and 48 packet 47.
         assert!(resent(&mut sender, &params, 40..=46).is_empty());
         assert_eq!(resent(&mut sender, &params, 40..=47), [0]);
+    }
+
+    /// The acknowledgement comes at 9 us: 1.75 round trips later what nothing follows is lost, as the timer is asked.
+    #[test]
+    fn what_nothing_follows_is_lost_a_while_after_the_last_packet_has_arrived() {
+        let params = UetParams::default();
+        let mut sender = sender(&params);
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        let ack = |arrived| AckHeader { answered: 39, bitmap: arrived, ..AckHeader::default() };
+        let all_but_first = (1 << 39) - 1;
+        assert_eq!(sender.on_answer(at(9_000), &ack(all_but_first >> 1), false, &params), None, "39 is missing");
+        let due = sender.on_answer(at(9_000), &ack(all_but_first), false, &params);
+        assert_eq!(due, Some(at(24_750)));
+        assert_eq!(sender.on_answer(at(10_000), &ack(all_but_first), false, &params), None, "it is known");
+        sender.on_timer(at(24_750), &params);
+        let sent = sender.next_packet(at(24_750), &params, &params.headers()).map(|packet| packet.header.0);
+        assert_eq!((sent, sender.timeouts), (Some(0), 0));
     }
 
     #[test]

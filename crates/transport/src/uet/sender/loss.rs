@@ -31,7 +31,8 @@ impl UetSender {
             (self.acknowledged, self.acknowledged_at) = (self.next, now);
             return None;
         }
-        let (mut next, mut first) = (None, None);
+        self.lose_tail(now, params);
+        let (mut next, mut first) = (self.inference.tail_after(now), None);
         for place in 0..self.packets.len() {
             let packet = self.packets[place];
             let due = packet.due(params);
