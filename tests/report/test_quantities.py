@@ -323,3 +323,30 @@ def test_services_are_queues_in_tandem_or_a_fork(calls: list[list[str]], factor:
     if len(calls) == 2:
         parts = result["a mean"].median + result["b mean"].median
         assert result["mean"].median == pytest.approx(parts, rel=0.05)
+
+
+def test_sampled_micro_batches_have_a_bound_of_their_error() -> None:
+    """Two stages pass activations on, for which they wait in a round; a whole step has no error."""
+    training = {
+        "ranks": 2,
+        "batch": 32,
+        "model": {"layers": 2, "hidden": 1024, "sequence": 1024, "vocabulary": 1024},
+        "parallel": {"tensor": 1, "pipeline": 2},
+        "node": {"accelerators": 1},
+    }
+    scenario = {
+        "topology": {"single_switch": {"hosts": 2, "rate": "100Gb/s"}},
+        "interconnect": {"profile": "ethernet-100-roce"},
+        "run": {"fidelity": "flow"},
+        "job": [{"name": "step", "workload": {"training": training}}],
+    }
+    few = {"job.0.workload.training.micro_batches": 8}
+    whole, sampled = (etherweave.run(scenario, changes) for changes in ({}, few))
+    metric = "error_of_sampled_micro_batches"
+    assert metric not in {figure.metric.name for figure in quantities(whole)}
+    (error,) = (figure.median for figure in quantities(sampled) if figure.metric.name == metric)
+    errors, waits = (sampled.values("repetitions", name) for name in ("error_ns", "waited_ns"))
+    assert error == pytest.approx((max(errors) + min(waits)) * 1e-9)
+    times = [max(result.values("iterations", "duration_ns")) * 1e-9 for result in (whole, sampled)]
+    assert 0 < error < 0.1 * times[0]
+    assert abs(times[1] - times[0]) <= error

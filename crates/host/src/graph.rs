@@ -88,12 +88,12 @@ impl Processors {
         let state = &mut graph.streams.states[usize::from(stream)];
         let (node, sent, connection) = (state.node.expect("the stream has an operation"), state.sent, state.connection);
         let op = graph.run.op(node);
-        let timed = op.repeated(wires.now.since(graph.repeated));
+        let timed = graph.rounds.timed(op, wires.now);
         if let GraphOp::Compute { duration } = timed
             && duration.is_zero()
         {
             state.node = None;
-            return graph.computed(op, node, wires.now);
+            return graph.complete(node, wires.now);
         }
         let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
         self.observe_next(Some(ActivityKind::of_graph(op)));
@@ -210,7 +210,7 @@ impl Hosts {
                 self.irecv(wires, rank, Envelope { endpoint, tag: tag.unwrap_or(ANY_TAG) }, node);
             }
             GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => {
-                self.processors.graph(rank).computed(op, node, wires.now);
+                self.processors.graph(rank).complete(node, wires.now);
             }
         }
     }

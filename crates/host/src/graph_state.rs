@@ -7,6 +7,8 @@ use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::Time;
 use etherweave_workload::{ExecutionStream, Graph, GraphOp, GraphRun, Received};
 
+use super::rounds::Rounds;
+
 /// The first stream, whose thread is that of the rank. The others' threads follow it.
 pub(super) const FIRST: u8 = 0;
 
@@ -72,8 +74,8 @@ pub struct GraphState {
     /// Iterations left, the present one included.
     pub(super) iterations: u32,
     pub(super) start: Time,
-    /// End of its last repetition, or its start.
-    pub(super) repeated: Time,
+    /// Rounds of the present iteration that a repetition stands for more of.
+    pub(super) rounds: Rounds,
     pub(super) streams: Streams,
     /// The stream that handles what has arrived.
     pub(super) handler: Option<u8>,
@@ -95,7 +97,7 @@ impl GraphState {
             wakes_at: Time::MAX,
             iterations,
             start,
-            repeated: start,
+            rounds: Rounds::default(),
             streams: Streams { states, woken: VecDeque::new() },
             handler: None,
             requests: VecDeque::new(),
@@ -144,7 +146,8 @@ impl GraphState {
 
     /// Begins an iteration: what waits for nothing is ready.
     pub(super) fn begin(&mut self, now: Time) {
-        (self.start, self.repeated) = (now, now);
+        self.start = now;
+        self.rounds.begin();
         let streams = &mut self.streams;
         self.run.begin(now, |node, stream| streams.ready(node, stream));
     }
@@ -176,14 +179,6 @@ impl GraphState {
     pub(super) fn complete(&mut self, node: u32, now: Time) {
         let (streams, received) = (&mut self.streams, self.received.take());
         self.run.complete(node, now, received, |node, stream| streams.ready(node, stream));
-    }
-
-    /// An operation without a message is complete.
-    pub(super) fn computed(&mut self, op: GraphOp, node: u32, now: Time) {
-        if matches!(op, GraphOp::Repeat { .. }) {
-            self.repeated = now;
-        }
-        self.complete(node, now);
     }
 
     pub(super) fn wake(&mut self, now: Time) {

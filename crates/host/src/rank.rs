@@ -10,8 +10,8 @@ use etherweave_primitives::{Duration, Rank, Stream, Time};
 use etherweave_workload::{GraphOp, Op, Program, ProgramCursor, Received, collective::communicator_of};
 
 use super::{
-    IterationRow, graph_state::GraphState, matching::Matching, message::Message, message::OpenPut,
-    shared_memory::Neighbour,
+    IterationRow, RepetitionRow, Thread, graph_state::GraphState, matching::Matching, message::Message,
+    message::OpenPut, rounds::Repetition, shared_memory::Neighbour,
 };
 
 /// The state of a rank.
@@ -99,6 +99,13 @@ impl RankState {
             rows,
             noise: None,
         }
+    }
+
+    /// The rounds that a repetition of its graph stands for, if it has one.
+    pub fn repetition(&self, thread: &Thread) -> Option<RepetitionRow> {
+        let Repetition { error, waited, left_out, compared } = self.graph.as_ref()?.rounds.repetition?;
+        let &Thread { job, host_id: host, .. } = thread;
+        Some(RepetitionRow { job, rank: self.rank, host, left_out, compared, error, waited })
     }
 
     /// Hands a message to the driver of its graph, if it has one.

@@ -117,6 +117,7 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     ];
     tables.extend(report.observed.iter().map(|observed| Table::of(&observed.path, &names)));
     tables.extend(waits.map(|waits| Table::of(waits, &names)));
+    tables.extend((!report.repetitions.is_empty()).then(|| Table::of(&report.repetitions, &names)));
     tables.extend((!report.failures.is_empty()).then(|| Table::of(&report.failures, &())));
     tables.extend((!report.sleeps.is_empty()).then(|| Table::of(&report.sleeps, &())));
     tables.extend((!report.learning.is_empty()).then(|| Table::of(&report.learning, &())));

@@ -40,7 +40,7 @@ pub use etherweave_engine::link_retry::LinkRetry;
 pub use etherweave_engine::packet::{Packet, PacketKind, flags};
 pub use etherweave_engine::paused::PauseCounters;
 pub use etherweave_engine::{frame, params};
-pub use etherweave_host::{ActivityKind, IterationRow};
+pub use etherweave_host::{ActivityKind, IterationRow, RepetitionRow};
 pub use etherweave_switch::per_packet::PreparedRouting;
 pub use etherweave_transport as transport;
 pub use forward::{SkipLevel, SkipLimits};

@@ -89,18 +89,17 @@ pub enum GraphOp {
         /// Payload [B].
         bytes: u64,
     },
-    /// Stands for repetitions of what the rank has done since its last one, or since its start: takes `times`/`per` of
-    /// the time since then.
+    /// Stands for repetitions of what the rank has done since a mark: takes `times` the mean of the last rounds.
     Repeat {
-        /// Repetitions; none where only a beginning is marked.
+        /// Repetitions; none in a mark, which only ends a round.
         times: u32,
-        /// Repetitions that this time was for, 1 or more.
+        /// Rounds whose mean counts, 1 or more, each since the mark before; as many marks are before it, or more.
         per: u32,
     },
 }
 
 impl GraphOp {
-    /// The computation that a repetition is so long after the last one; any other operation is itself.
+    /// The computation that a repetition is so long after its mark; any other operation is itself.
     pub fn repeated(self, since: Duration) -> GraphOp {
         let GraphOp::Repeat { times, per } = self else { return self };
         let ps = u128::from(since.as_ps()) * u128::from(times) / u128::from(per.max(1));

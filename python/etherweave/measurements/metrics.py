@@ -47,6 +47,12 @@ EXPOSED_IN_NODES = _less(
     Unit.SECONDS,
     "Of that, collectives within nodes that the computation waits for, by their formula.",
 )
+REPETITION_ERROR = _less(
+    "error_of_sampled_micro_batches",
+    Unit.SECONDS,
+    "Bound: difference between the longest and the shortest round of micro-batches, times the "
+    "rounds that are left out, and what a stage waits in a round.",
+)
 IMBALANCE = _less(
     "imbalance_of_stages",
     Unit.SECONDS,

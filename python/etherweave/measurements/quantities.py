@@ -40,6 +40,7 @@ from etherweave.measurements.metrics import (
     MESSAGE_RATE,
     PREFILL,
     QUEUEING,
+    REPETITION_ERROR,
     ROUND_TRIP,
     STORAGE_BANDWIDTH,
     TOKEN_FABRIC_SHARE,
@@ -92,6 +93,7 @@ class _Job(NamedTuple):
     transport: str
     is_alone: bool  # Whether the scenario has no other job.
     seed: int  # Seed of the run.
+    repetition_errors: tuple[float, ...]  # Bounds of each launch that has repetitions [s].
 
 
 def quantities(result: Result) -> list[Quantity]:
@@ -108,7 +110,8 @@ def quantities(result: Result) -> list[Quantity]:
         rows = () if kind in _BY_FRAME else launches.lists.get(name, ())
         frames = launches.frames.get(name, ()) if kind in _BY_FRAME else ()
         if rows or frames:
-            own = _Job(name, kind, facts, rows, frames, transport, len(jobs) == 1, seed)
+            errors = launches.errors.get(name, ())
+            own = _Job(name, kind, facts, rows, frames, transport, len(jobs) == 1, seed, errors)
             figures += _KINDS[kind](own)
     return figures
 
@@ -136,6 +139,28 @@ class _Launches:
                     for part in parts.values()
                 )
         return jobs
+
+    @cached_property
+    def errors(self) -> dict[str, tuple[float, ...]]:
+        """Bound of the error of a job's repetitions, of each launch [s].
+
+        It is the largest of any rank, and what the rank that waits least waits in a round.
+        """
+        result, table = self._result, "repetitions"
+        columns = {column: result.values(table, column) for column in result.columns(table)}
+        names = columns.get("job", [])
+        launches = columns.get("launch", [0] * len(names))
+        parts = dict[str, dict[int, list[tuple[float, float]]]]()
+        both = (columns.get(name, []) for name in ("error_ns", "waited_ns"))
+        for job, launch, *own in zip(names, launches, *both, strict=True):
+            parts.setdefault(job, {}).setdefault(launch, []).append((own[0], own[1]))
+        return {
+            job: tuple(
+                (max(error for error, _ in rows) + min(waited for _, waited in rows)) * 1e-9
+                for rows in own.values()
+            )
+            for job, own in parts.items()
+        }
 
     @cached_property
     def frames(self) -> "dict[str, tuple[pl.DataFrame, ...]]":
@@ -473,6 +498,8 @@ def _training(job: _Job) -> list[Quantity]:
         (EXPOSED_IN_NODES, (parts["in_node_s"],)),
         (ACCELERATOR_MEMORY, (float(memory_of(parts)),)),
     ]
+    if job.repetition_errors:
+        figures.append((REPETITION_ERROR, job.repetition_errors))
     return [
         Quantity(job.name, "training", "", metric, None, ranks, values, is_as_published=False)
         for metric, values in figures

@@ -1,7 +1,7 @@
 //! From the shards' state to rows, in an order that does not depend on shards.
 
 use etherweave_engine::{EventTotals, fingerprint::Fingerprint};
-use etherweave_host::{IterationRow, Role};
+use etherweave_host::{IterationRow, RankState, RepetitionRow, Role, Thread};
 use etherweave_kernel::{Processes, indices::PortIndex};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
 
@@ -24,7 +24,8 @@ impl Simulation {
         let logs = self.take_logs();
         let far = FarEnds::of(self, processes);
         let counts = self.counts(&far);
-        let part = ReportPart { logs, iterations: self.iterations(), ..counts };
+        let (iterations, repetitions) = (self.iterations(), self.repetitions());
+        let part = ReportPart { logs, iterations, repetitions, ..counts };
         let mut part = part.gather(processes, &self.names.topology);
         let skips = self.forward.iter().flat_map(|forward| &forward.skips);
         let shadows = self.forward.iter().flat_map(|forward| forward.shadows.iter().copied());
@@ -38,6 +39,7 @@ impl Simulation {
             totals: self.sums(&part.totals, part.packets_max),
             observed: self.names.observes_ranks.then(|| self.observed(part.logs, &part.iterations)),
             iterations: part.iterations,
+            repetitions: part.repetitions,
             ports: part.ports.into_iter().map(|(_, row)| row).collect(),
             streams: part.streams.into_iter().map(|(_, row)| row).collect(),
             flows: part.flows.into_iter().map(|(_, row)| row).collect(),
@@ -83,6 +85,7 @@ impl Simulation {
             packets_max: self.shards.iter().map(|shard| shard.wires.packets.capacity_used() as u64).sum(),
             fingerprint,
             iterations: Vec::new(),
+            repetitions: Vec::new(),
             logs: Vec::new(),
             ports: self.ports(far),
             streams: self.streams(),
@@ -121,9 +124,18 @@ impl Simulation {
     }
 
     fn iterations(&self) -> Vec<IterationRow> {
+        self.ranks().flat_map(|(_, rank)| rank.rows.iter().copied()).collect()
+    }
+
+    /// Rounds of ranks that repetitions stand for.
+    fn repetitions(&self) -> Vec<RepetitionRow> {
+        self.ranks().filter_map(|(thread, rank)| rank.repetition(thread)).collect()
+    }
+
+    /// Threads of ranks.
+    fn ranks(&self) -> impl Iterator<Item = (&Thread, &RankState)> {
         let threads = self.shards.iter().flat_map(|shard| &shard.hosts.processors.threads);
-        let ranks = threads.filter_map(|thread| if let Role::Rank(rank) = &thread.role { Some(rank) } else { None });
-        ranks.flat_map(|rank| rank.rows.iter().copied()).collect()
+        threads.filter_map(|thread| if let Role::Rank(rank) = &thread.role { Some((thread, &**rank)) } else { None })
     }
 
     /// Logs of ranks, of each shard.

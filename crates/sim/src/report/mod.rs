@@ -28,7 +28,7 @@ mod streams;
 mod waits;
 
 use etherweave_engine::{capture::Capture, fingerprint::Fingerprint};
-use etherweave_host::IterationRow;
+use etherweave_host::{IterationRow, RepetitionRow};
 use etherweave_primitives::Time;
 use etherweave_topology::Topology;
 
@@ -101,6 +101,8 @@ pub struct Report {
     pub jobs: Vec<String>,
     /// Measured iterations, by job, rank and iteration.
     pub iterations: Vec<IterationRow>,
+    /// Rounds that repetitions stand for, by job and rank.
+    pub repetitions: Vec<RepetitionRow>,
     /// Logs and paths of ranks, where they are observed.
     pub observed: Option<Observed>,
     /// Counters of ports that counted anything.

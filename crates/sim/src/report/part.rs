@@ -2,7 +2,7 @@
 
 use etherweave_engine::losses::{Arrivals, LostData, Recovery, ResentData};
 use etherweave_engine::{EventTotals, fingerprint::Fingerprint};
-use etherweave_host::IterationRow;
+use etherweave_host::{IterationRow, RepetitionRow};
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::Topology;
@@ -19,6 +19,8 @@ pub(crate) struct ReportPart {
     pub packets_max: u64,
     pub fingerprint: Option<Fingerprint>,
     pub iterations: Vec<IterationRow>,
+    /// Rounds that repetitions stand for.
+    pub repetitions: Vec<RepetitionRow>,
     pub(super) logs: Vec<HostsLog>,
     /// By the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,
@@ -58,6 +60,7 @@ impl ReportPart {
         let mut all = processes.gather(self).into_iter().fold(ReportPart::default(), ReportPart::and);
         let end = |channel: ChannelId| topology.channel(channel).from;
         all.iterations.sort_unstable_by_key(|row| (row.job, row.rank, row.iteration));
+        all.repetitions.sort_unstable_by_key(|row| (row.job, row.rank));
         all.ports.sort_by_key(|&(channel, _)| end(channel));
         all.streams.sort_by_key(|(job, row)| (*job, row.stream));
         all.start_streams();
@@ -108,6 +111,7 @@ impl ReportPart {
             self.fingerprint.get_or_insert_default().merge(fingerprint);
         }
         append(&mut self.iterations, next.iterations);
+        append(&mut self.repetitions, next.repetitions);
         append(&mut self.logs, next.logs);
         append(&mut self.ports, next.ports);
         append(&mut self.streams, next.streams);
@@ -135,7 +139,7 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 
 wire! {
     ReportPart {
-        totals, packets_max, fingerprint, iterations, logs, ports, streams, late_starts, flows, failures, sleeps,
-        storms, learning, replays, rates, losses, resent, received, switch_drops, nic_drops
+        totals, packets_max, fingerprint, iterations, repetitions, logs, ports, streams, late_starts, flows,
+        failures, sleeps, storms, learning, replays, rates, losses, resent, received, switch_drops, nic_drops
     }
 }

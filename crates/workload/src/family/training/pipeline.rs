@@ -7,6 +7,9 @@ use etherweave_primitives::Duration;
 
 use crate::GraphOp;
 
+/// Fewest rounds that show a steady state: one that fills the pipeline, and two to compare.
+const ROUNDS_MIN: u32 = 3;
+
 /// A micro-batch on its way through a part of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pass {
@@ -28,9 +31,9 @@ pub(super) struct Pipeline {
 /// Repetition of a span, for micro-batches that are not simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Repetition {
-    /// Passes backward before the span that is repeated, and before its end.
-    begin: u32,
-    end: u32,
+    /// Passes backward of a round, and rounds until the end of the span. The first round fills the pipeline.
+    round: u32,
+    rounds: u32,
     /// Rounds that are left out, and those of the span.
     times: u32,
     per: u32,
@@ -39,10 +42,11 @@ pub(super) struct Repetition {
 impl Repetition {
     /// The operation of a stage before the pass backward of this number.
     pub fn before(&self, number: u32) -> Option<GraphOp> {
-        match number {
-            number if number == self.end => Some(GraphOp::Repeat { times: self.times, per: self.per }),
-            number if number == self.begin => Some(GraphOp::Repeat { times: 0, per: 1 }),
-            _ => None,
+        let Repetition { round, rounds, times, per } = *self;
+        let ends_round = number > 0 && number.is_multiple_of(round);
+        match number / round {
+            behind if behind == rounds => ends_round.then_some(GraphOp::Repeat { times, per }),
+            behind => (ends_round && behind < rounds).then_some(GraphOp::Repeat { times: 0, per: 1 }),
         }
     }
 }
@@ -70,19 +74,18 @@ impl Pipeline {
     /// The span that a pipeline of fewer micro-batches repeats for those of `all` that it leaves out: of the steady
     /// state of every stage, which ends when the first has no pass forward left. The time for which every stage
     /// is asked to wait begins at the same pass backward, so that no pass before it takes in what one behind it yields.
+    /// The first round fills the pipeline and is no part of the span. Two more differ by what is not steady.
     ///
     /// # Errors
-    /// Gives the fewest micro-batches that have a steady state.
+    /// Gives the fewest micro-batches that have three rounds.
     pub fn repetition(&self, all: u32) -> Result<Repetition, u32> {
         // Passes, and who waits for whom, come in rounds of as many micro-batches as there are stages.
         let (ahead, round) = (self.ahead(0), self.stages * self.parts);
         let rounds = (self.parts * self.micro_batches).saturating_sub(ahead + 1) / round;
-        if rounds == 0 {
-            return Err((ahead + 1 + round).div_ceil(round) * self.stages);
+        if rounds < ROUNDS_MIN {
+            return Err((ahead + 1 + ROUNDS_MIN * round).div_ceil(round) * self.stages);
         }
-        let per = rounds.div_ceil(2);
-        let [begin, end] = [rounds - per, rounds].map(|number| number * round);
-        Ok(Repetition { begin, end, times: (all - self.micro_batches) / self.stages, per })
+        Ok(Repetition { round, rounds, times: (all - self.micro_batches) / self.stages, per: rounds.div_ceil(2) })
     }
 
     /// The pass of this number among those of its direction: as many micro-batches as there are stages take one part,
@@ -221,21 +224,19 @@ mod tests {
         assert_eq!((pipeline.before(0, 0), pipeline.behind(1, 1)), (None, None));
     }
 
-    /// Stage 0 of 4 has 3 passes ahead: of 12, the span ends before the 9th backward at the latest, after two rounds of
-    /// four. With 2 parts a round has 8 passes and 10 are ahead: 12 micro-batches have one round before the last pass
-    /// forward.
+    /// Stage 0 of 4 has 3 passes ahead: of 16, the span ends before the 13th backward at the latest, after three rounds
+    /// of four. With 2 parts a round has 8 passes and 10 are ahead: 20 micro-batches have three rounds before the last
+    /// pass forward.
     #[test]
     fn repetitions_lie_in_the_steady_state_of_all_stages() {
         let pipeline = |parts, micro_batches| Pipeline { stages: 4, parts, micro_batches };
-        assert_eq!(pipeline(1, 12).repetition(100), Ok(Repetition { begin: 4, end: 8, times: 22, per: 1 }));
-        assert_eq!(pipeline(2, 12).repetition(100), Ok(Repetition { begin: 0, end: 8, times: 22, per: 1 }));
-        assert_eq!([pipeline(1, 4), pipeline(2, 8)].map(|few| few.repetition(100)), [Err(8), Err(12)]);
-        let Ok(repetition) = pipeline(2, 12).repetition(100) else { unreachable!("it has one") };
-        let mark = GraphOp::Repeat { times: 0, per: 1 };
-        assert_eq!(
-            [0, 1, 8].map(|number| repetition.before(number)),
-            [Some(mark), None, Some(GraphOp::Repeat { times: 22, per: 1 })]
-        );
+        assert_eq!(pipeline(1, 16).repetition(100), Ok(Repetition { round: 4, rounds: 3, times: 21, per: 2 }));
+        assert_eq!(pipeline(2, 20).repetition(100), Ok(Repetition { round: 8, rounds: 3, times: 20, per: 2 }));
+        assert_eq!([pipeline(1, 12), pipeline(2, 16)].map(|few| few.repetition(100)), [Err(16), Err(20)]);
+        let Ok(repetition) = pipeline(2, 20).repetition(100) else { unreachable!("it has one") };
+        let (mark, end) = (Some(GraphOp::Repeat { times: 0, per: 1 }), Some(GraphOp::Repeat { times: 20, per: 2 }));
+        let expected = [None, mark, None, mark, end, None, None];
+        assert_eq!([0, 8, 9, 16, 24, 25, 32].map(|number| repetition.before(number)), expected);
     }
 
     #[test]
