@@ -97,3 +97,11 @@ def test_a_file_of_many_lines_is_refused(tmp_path: Path) -> None:
     file.write_text("\n" * 10_001)
     with pytest.raises(InputError, match="10,001 lines; expected at most 10,000"):
         read_tuner(file)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# collective_type,min_bytes\n"])
+def test_a_file_without_an_entry_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "nccl_tuner.conf"
+    file.write_text(text)
+    with pytest.raises(InputError, match="no entry; expected a line or more of collective_type"):
+        read_tuner(file)

@@ -324,17 +324,20 @@ def read_tuner(path: str | Path) -> list[Entry]:
     """Read a file of the plug-in; raises :class:`InputError` with the line of a mistake.
 
     The plug-in takes what it does not know for Ring, Simple or an all-reduce, and skips lines with
-    too few fields; here all of these are mistakes.
+    too few fields, and takes a file without any; here all of these are mistakes.
     """
     lines = read_text(path).splitlines()
     if len(lines) > LINES_MAX:
         raise InputError(path, f"{len(lines):,} lines; expected at most {LINES_MAX:,}")
     numbered = ((number, line.strip()) for number, line in enumerate(lines, 1))
-    return [
+    entries = [
         _entry([cell.strip() for cell in line.split(",")], partial(_mistake, path, number))
         for number, line in numbered
         if line and not line.startswith("#")
     ]
+    if not entries:
+        raise InputError(path, f"no entry; expected a line or more of {','.join(COLUMNS)}")
+    return entries
 
 
 _Mistake = Callable[[str, str, str], InputError]
