@@ -100,8 +100,7 @@ impl Fluid {
     }
 
     /// Time by which a packet that came when the connection at a place began has crossed the queues of its path, as
-    /// they were
-    /// when rates were solved first from then on, or are.
+    /// they were when rates were solved first from then on, or are.
     pub fn crossed(&self, place: u32, tables: Tables<'_>) -> Time {
         let active = &self.active[place as usize];
         let now = || active.began + Duration::from_ps(self.standing_wait(&active.links, tables) as u64);
