@@ -67,6 +67,11 @@ def test_values_out_of_range_are_rejected(field: str, value: str, expected: str)
     assert ("SWITCH_TRIMMING|GLOBAL", f"{field} {value}", expected) in rows
 
 
+def test_a_key_that_the_table_does_not_have_is_a_fault() -> None:
+    rows = faults(lambda tables: tables["SWITCH_TRIMMING"].update(GLOBL={"size": "128"}))
+    assert rows == [("SWITCH_TRIMMING|GLOBL", "an unknown key", "SWITCH_TRIMMING|GLOBAL")]
+
+
 def test_a_code_point_by_class_needs_the_class() -> None:
     rows = faults(
         lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update({"dscp_value": "from-tc"})

@@ -30,7 +30,10 @@ def configured(site: Configurations) -> Iterator[LintFault]:
     for switch in site.switches:
         if switch.system is not SONIC:
             continue
-        entry = switch.tables.get(TABLE, {}).get("GLOBAL", {})
+        table = switch.tables.get(TABLE, {})
+        entry = table.get("GLOBAL", {})
+        for key in sorted(table.keys() - {"GLOBAL"}):
+            yield LintFault(switch.file, f"{TABLE}|{key[:20]}", "an unknown key", GLOBAL)
         for text, expected in _values(entry):
             yield LintFault(switch.file, GLOBAL, text, expected)
         yield from _actions(switch)
