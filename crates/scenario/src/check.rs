@@ -139,7 +139,7 @@ fn check_priorities(errors: &mut InputErrors, scenario: &Scenario) {
     }
 }
 
-/// What a job must have room for before its schedule is built.
+/// Checks that a job has room on the hosts of the fabric, before its schedule is built.
 pub(crate) fn ranks(number: usize, job: &JobSpec, topology: &Topology) -> Result<(), InputError> {
     let per_host = job.ranks_per_host;
     let key = format!("job.{number}.ranks_per_host");
@@ -193,7 +193,7 @@ pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) 
     InputError::unless(core < count, key, format!("core {core}"), format!("a core of the host's {count}, from 0"))
 }
 
-/// What must be known before a run, a line each.
+/// Returns warnings to read before a run, a line each.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let nic = slow_nic(scenario, topology).or_else(|| draining_nic(scenario, topology));
     let subnet = subnet_warning(scenario.interconnect.as_ref(), topology);
@@ -291,7 +291,7 @@ fn check_memory(scenario: &Scenario) -> Result<(), InputError> {
     Ok(())
 }
 
-/// What follows from fabric and schedules together.
+/// Checks fabric and schedules together.
 pub(crate) fn built(scenario: &Scenario, topology: &Topology, jobs: &[Job]) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
     errors.check(check_rates(scenario, topology));

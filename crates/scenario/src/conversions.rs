@@ -2,8 +2,8 @@
 
 use etherweave_primitives::{InputError, InputErrors};
 
-/// With the key from the scenario's root: what is about the fabric, its switches or its faults does not stand in
-/// `open_loop`, and a scenario lists several routings, patterns and loads.
+/// Returns mistakes of open loops with keys from the scenario's root: what is about the fabric, its switches or its
+/// faults does not stand in `open_loop`, and a scenario lists several routings, patterns and loads.
 pub(crate) fn open_loop(errors: InputErrors) -> InputErrors {
     errors.into_iter().map(of_open_loop).collect()
 }
@@ -19,7 +19,7 @@ fn of_open_loop(error: InputError) -> InputError {
     InputError { key, ..error }.within(&list)
 }
 
-/// Of tables to deploy, with the key from the scenario's root.
+/// Returns a mistake of tables to deploy, with the key from the scenario's root.
 pub(crate) fn deployment(error: InputError) -> InputError {
     let key = match error.key.as_str() {
         "alternatives" => "control.alternatives",

@@ -26,7 +26,7 @@ pub struct Deployment {
     spec: ControlSpec,
     /// Addresses of the ports of hosts, equal in all planes.
     plan: AddressPlan,
-    /// By plane; those with the same links down share theirs.
+    /// Tables by plane; planes with the same links down share theirs.
     planes: Vec<Arc<PlaneTables>>,
     /// How the routing uses virtual channels, where that is known.
     ranks: Option<ChannelScheme>,
@@ -39,7 +39,7 @@ struct HostPort {
     host: HostId,
     number: usize,
     plane: usize,
-    /// In the fabric by port.
+    /// Number in the fabric by port, where each port is a host.
     seen: HostId,
 }
 
@@ -107,8 +107,8 @@ impl Deployment {
         Deployment { warnings, ..self }
     }
 
-    /// What its rules do under pauses, where it is lossless and its family's proof is not about them: wait for each
-    /// other, or not known.
+    /// Returns the problem of its rules under pauses, where it is lossless and its family's proof is not about them:
+    /// they wait for each other, or it is not known.
     pub(crate) fn deadlock(&self) -> Option<String> {
         let problem = self.planes.iter().find_map(|plane| plane.deadlock.as_ref())?;
         let (key, more) = if self.has_down() { ("failed", ", or these cables mended") } else { ("flow_control", "") };

@@ -25,7 +25,7 @@ const RUNS: [(&str, &str); 10] = [
 ];
 /// Keys of `[switch]` that open loops use, with credits.
 const SWITCH: [&str; 5] = ["model", "latency", "speed_up", "arbiter", "output_queue"];
-/// What they use beside them with pauses.
+/// Key that they use beside these with pauses.
 const XON_OFFSET: &str = "xon_offset";
 /// Keys that they use of a kind of flow control.
 const FLOW_CONTROL: [&str; 3] = ["priorities", "buffer", "global_buffer"];

@@ -7,7 +7,7 @@ use etherweave_primitives::{InputError, TextPlace};
 /// Every independent mistake that was found, one at least. Displayed as a line for each.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioError {
-    /// In the order of their discovery.
+    /// Mistakes in the order of their discovery.
     pub mistakes: Vec<Mistake>,
 }
 

@@ -43,7 +43,7 @@ const LOOK_S: f64 = 6e-8;
 /// Headers of a captured frame [B].
 const CAPTURE_HEADERS: u64 = 58;
 
-/// What a simulation is expected to need.
+/// Resources that a simulation is expected to need.
 #[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Estimate {
     /// Most memory at once [B].
@@ -62,18 +62,18 @@ pub struct Estimate {
     pub run_s: Option<f64>,
     /// Time to build the tables of its routing on the machine of the benchmarks [s].
     pub setup_s: f64,
-    /// What a reader must know before the first event, such as that the routing may deadlock.
+    /// Warnings to read before the first event, such as that the routing may deadlock.
     pub warnings: Vec<String>,
     /// The key of what takes most memory.
     #[serde(skip)]
     key: String,
-    /// What would need less.
+    /// Advice on what would need less.
     #[serde(skip)]
     advice: &'static str,
 }
 
 impl Estimate {
-    /// As JSON.
+    /// Returns the estimate as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("an estimate is JSON")
     }
@@ -176,7 +176,7 @@ pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Resu
     Ok(Estimate { warnings, ..estimate })
 }
 
-/// What a run of a scenario needs that captures the frames of some hosts, at most `snap_length` bytes of each.
+/// Estimates a run of a scenario that captures the frames of some hosts, at most `snap_length` bytes of each.
 ///
 /// # Errors
 /// When a job has a mistake that a few of its ranks show; with the key from the scenario's root.
@@ -308,8 +308,8 @@ fn largest_job(scenario: &Scenario, traffic: &[TrafficSize]) -> String {
     scenario.job.get(largest).map_or_else(String::new, key)
 }
 
-/// What time series take until the end of a run, and as tables [B]; nothing where a selection has a mistake, which is
-/// reported when the run is built.
+/// Returns the memory of time series until the end of a run, and the size of their tables [B]; nothing where a
+/// selection has a mistake, which is reported when the run is built.
 fn samples(scenario: &Scenario, topology: &Topology, connections: u64) -> (u64, u64) {
     let (Some(spec), Ok(Some(sampling))) = (&scenario.observe, sampling::sampling(scenario, topology)) else {
         return (0, 0);
@@ -330,7 +330,7 @@ fn samples(scenario: &Scenario, topology: &Topology, connections: u64) -> (u64, 
     (Sampling::memory(count, ports, flows, hosts), tables)
 }
 
-/// What ranks note that send so many messages, and its tables [B].
+/// Returns the memory of records of ranks that send so many messages, and the size of their tables [B].
 fn observed(scenario: &Scenario, names: &RowNames<'_>, messages: u64) -> (u64, u64) {
     if !scenario.observe.as_ref().is_some_and(|observe| observe.ranks) {
         return (0, 0);
@@ -372,7 +372,7 @@ fn traffic(scenario: &Scenario, topology: &Topology) -> (Vec<TrafficSize>, Input
     (sizes, errors)
 }
 
-/// What captured hosts send and receive, if all have the same share.
+/// Returns the size of captures of what hosts send and receive [B], if all have the same share.
 fn captured_bytes(scenario: &Scenario, traffic: &[TrafficSize], captures: u64, snap_length: Option<u32>) -> u64 {
     let of_job = |(size, job): (&TrafficSize, &JobSpec)| {
         let frames = (size.bytes.unwrap_or(0) / 1_024).saturating_add(size.messages.unwrap_or(0));
@@ -454,7 +454,7 @@ fn switches_with_hosts(topology: &Topology) -> u64 {
     homes.len() as u64
 }
 
-/// What all points of a curve need: each leaves a report.
+/// Estimates all points of a curve: each leaves a report.
 ///
 /// # Errors
 /// When a time of the switches is out of range.
@@ -491,7 +491,7 @@ pub(crate) fn design(kind: &TopologyKind, topology: &Topology, spec: &DesignSpec
     Estimate::of_parts(parts, memory.peak())
 }
 
-/// What one observed point needs: every port in every batch, and every two areas.
+/// Estimates one observed point: every port in every batch, and every two areas.
 ///
 /// # Errors
 /// When a time of the switches is out of range.

@@ -37,12 +37,12 @@ impl Fabric {
         Ok(Fabric { scenario, topology, document })
     }
 
-    /// What the fabric is called.
+    /// Returns the name of the fabric.
     pub fn name(&self) -> &str {
         &self.scenario.name
     }
 
-    /// What is connected to what.
+    /// Returns the topology: what is connected to what.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -209,7 +209,7 @@ impl Fabric {
         Ok(deployment.with_warnings(warnings.into_iter().flatten().collect()))
     }
 
-    /// What [`Fabric::curve`] is expected to need; nothing is known where a parameter is out of range.
+    /// Estimates what [`Fabric::curve`] needs; nothing is known where a parameter is out of range.
     pub fn estimate_curve(&self) -> Estimate {
         let (Scenario { open_loop, .. }, topology) = (&self.scenario, self.topology.by_port());
         let network = self.network_unchecked();
@@ -219,7 +219,7 @@ impl Fabric {
         estimate
     }
 
-    /// What [`Fabric::observe`] is expected to need; nothing is known where there is no such point.
+    /// Estimates what [`Fabric::observe`] needs; nothing is known where there is no such point.
     pub fn estimate_observe(&self, choice: &PointChoice) -> Estimate {
         let open_loop = &self.scenario.open_loop;
         choice
@@ -266,7 +266,7 @@ impl Fabric {
         error.map_err(|error| self.document.locate(error)).map(|()| of_planes.swap_remove(0))
     }
 
-    /// What [`Fabric::design`] is expected to need.
+    /// Estimates what [`Fabric::design`] needs.
     pub fn estimate_design(&self) -> Estimate {
         let mut estimate = estimate::design(&self.scenario.topology, self.topology.by_port(), &self.scenario.design);
         estimate.warnings.extend(subnet_warning(self.scenario.interconnect.as_ref(), &self.topology));

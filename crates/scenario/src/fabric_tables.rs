@@ -81,7 +81,7 @@ fn links(topology: &Topology) -> Table {
     }
 }
 
-/// What the ports of switches have of their memory.
+/// Returns the table of the memory that ports of switches have.
 pub(crate) fn buffers(topology: &Topology, ports: &[PortBuffer]) -> Table {
     Table {
         name: "buffers",

@@ -11,7 +11,7 @@ use etherweave_topology::{Node, Topology};
 /// rate that it had, of `rates`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortSent {
-    /// Whose port.
+    /// Node of the port.
     pub node: String,
     /// Its number.
     pub port: u64,

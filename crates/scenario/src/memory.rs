@@ -9,14 +9,14 @@ use etherweave_primitives::{Bytes, InputError};
 /// A bound, and where it comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct MemoryLimit {
-    /// What may still be taken [B].
+    /// Memory that may still be taken [B].
     pub bytes: u64,
-    /// In words.
+    /// Origin of the bound in words.
     pub name: &'static str,
 }
 
 impl MemoryLimit {
-    /// What a user gives ("4GiB"), or else the smallest bound of this process now.
+    /// Returns the bound that a user gives ("4GiB"), or else the smallest bound of this process now.
     ///
     /// # Errors
     /// When that is no number of bytes.
@@ -48,7 +48,7 @@ fn kilobytes(text: &str, key: &str) -> Option<u64> {
     Some(value.split_whitespace().next()?.parse::<u64>().ok()? * 1_024)
 }
 
-/// What the soft limit of the address space leaves; none where it is unlimited.
+/// Returns what the soft limit of the address space leaves; none where it is unlimited.
 fn address_space(root: &Path) -> Option<u64> {
     let limits = fs::read_to_string(root.join("proc/self/limits")).ok()?;
     let soft = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?.split_whitespace().next()?;
@@ -56,7 +56,7 @@ fn address_space(root: &Path) -> Option<u64> {
     Some(soft.parse::<u64>().ok()?.saturating_sub(used))
 }
 
-/// What the tightest of the process's control groups leaves, of version 2 or 1.
+/// Returns what the tightest of the process's control groups leaves, of version 2 or 1.
 fn cgroup(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     groups.lines().filter_map(|line| of_hierarchy(root, line)).min()

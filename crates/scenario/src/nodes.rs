@@ -63,7 +63,7 @@ pub(crate) fn placement_warnings(scenario: &Scenario, jobs: &[Job]) -> Vec<Strin
 mod tests {
     use crate::Run;
 
-    /// What a run on eight servers of two says of eight accelerators in nodes of so many.
+    /// Returns the warnings of a run of eight accelerators in nodes of so many, on eight servers of two.
     fn warnings(node: u32, keys: &str) -> Vec<String> {
         let model = "{ layers = 1, hidden = 64, feed_forward = 64, key_value = 64, vocabulary = 64, sequence = 64 }";
         let text = format!(

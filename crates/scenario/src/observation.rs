@@ -16,7 +16,7 @@ use crate::{
     Estimate, OpenLoopSpec, conversions, estimate, network::OpenLoopNetwork, pattern_spec::PatternSpec, reader, routing,
 };
 
-/// Which point is observed; what is absent is the first of the scenario.
+/// Choice of the observed point; what is absent is the first of the scenario.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PointChoice {
     /// A routing of the scenario as rows call it or by its bare name, or the name of any other.
@@ -48,7 +48,7 @@ impl PointChoice {
 }
 
 impl ObservedPoint {
-    /// What it is expected to need.
+    /// Estimates what its observation needs.
     ///
     /// # Errors
     /// When a time of the switches is out of range.
@@ -100,7 +100,7 @@ pub(crate) fn observe(
     ])
 }
 
-/// What is chosen: a member of the list that is called so, or any other by its name.
+/// Returns the choice: a member of the list that is called so, or any other by its name.
 fn first_or<T: Clone + for<'de> Deserialize<'de>>(
     key: &'static str,
     name: Option<&str>,
@@ -161,7 +161,7 @@ struct SwitchChannel<'a> {
     areas: (u32, u32),
 }
 
-/// What a report says of channels and batches.
+/// Animation of the channels and batches of a report.
 struct Animation<'a> {
     topology: &'a Topology,
     report: &'a Report,

@@ -29,11 +29,11 @@ impl Outcome {
 /// The figures of a whole run, as JSON objects have them.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Summary {
-    /// Of the scenario.
+    /// Name of the scenario.
     pub name: String,
-    /// Of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// Of Etherweave.
+    /// Version of Etherweave.
     pub version: &'static str,
     /// "complete", "time_limit", "interrupted", "stuck" or "fault".
     pub finished: &'static str,

@@ -14,8 +14,8 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 pub struct PatternSpec(pub Pattern);
 
 impl PatternSpec {
-    /// What rows and drawings call it: `uniform`, `adversarial+1`, `uniform, from 50us on adversarial+1`, or the name
-    /// with the parameters that differ.
+    /// Returns its name in rows and drawings: `uniform`, `adversarial+1`, `uniform, from 50us on adversarial+1`, or the
+    /// name with the parameters that differ.
     pub(crate) fn label(&self) -> String {
         label(&self.0)
     }

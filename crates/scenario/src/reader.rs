@@ -101,7 +101,7 @@ impl ReadError {
     }
 }
 
-/// For a path whose outermost part comes first.
+/// Conversion of an error whose path has its outermost part first.
 impl From<ReadError> for InputError {
     fn from(error: ReadError) -> InputError {
         let path: Vec<String> = error.path.into_iter().map(Part::name).collect();
@@ -167,7 +167,7 @@ fn shown(unexpected: Unexpected<'_>) -> String {
     }
 }
 
-/// What serde calls a Rust type, as the author of a scenario would call the value.
+/// Returns serde's name of a Rust type in words of the author of a scenario.
 fn plain(expected: &str) -> String {
     let is = |prefix: &str| expected.starts_with(prefix);
     let plain = match expected {

@@ -17,7 +17,7 @@ pub struct RecordedProgram {
     recording: Recording,
 }
 
-/// What a recording is about.
+/// Facts about a recording.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct RecordedFacts {
     /// How many ranks.
@@ -26,7 +26,7 @@ pub struct RecordedFacts {
     pub hosts: Vec<String>,
     /// The MPI library of rank 0.
     pub library: String,
-    /// From the first start to the last end of recording [ns].
+    /// Time from the first start to the last end of recording [ns].
     pub span_ns: u64,
     /// How many calls all ranks made.
     pub calls: u64,
@@ -34,9 +34,9 @@ pub struct RecordedFacts {
     pub compute_share: f64,
     /// The part of the time of all ranks that recording took.
     pub recorder_share: f64,
-    /// What a record took, on the rank where it took longest [ns].
+    /// Time that a record took, on the rank where it took longest [ns].
     pub record_ns_max: u64,
-    /// By how much a clock may be wrong [ns].
+    /// Largest error that a clock may have [ns].
     pub clock_error_ns_max: u64,
     /// Functions whose messages are not recorded, each once: a replay refuses them.
     pub not_recorded: Vec<String>,
@@ -76,7 +76,7 @@ impl RecordedProgram {
         Ok(RecordedProgram { recording: recording.map_err(within)? })
     }
 
-    /// What it is about.
+    /// Returns the facts about it.
     pub fn facts(&self) -> RecordedFacts {
         let ranks = self.recording.ranks();
         let mut hosts: Vec<String> = ranks.iter().map(|rank| rank.host.clone()).collect();
@@ -115,7 +115,7 @@ impl RecordedProgram {
         serde_json::to_string(&self.facts()).expect("facts are JSON")
     }
 
-    /// What ranks did, and which messages went between two of them.
+    /// Returns the tables of what ranks did, and of the messages between two of them.
     ///
     /// # Errors
     /// When members disagree on a collective.

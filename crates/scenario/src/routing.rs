@@ -20,7 +20,7 @@ pub(crate) fn of(kind: &TopologyKind) -> RoutingKind {
     if is_grid && kind.as_built().is_regular() { RoutingKind::DimensionOrder } else { RoutingKind::UpDown }
 }
 
-/// What rows of points call a routing: its name, and its parameters where these are not its defaults.
+/// Returns the label of a routing in rows of points: its name, and its parameters where these are not its defaults.
 pub(crate) fn label(kind: RoutingKind) -> String {
     let table = serde_json::to_value(kind).expect("parameters are numbers and texts");
     match table.get(kind.name()) {

@@ -32,7 +32,7 @@ pub struct Run {
     pub(crate) flow_rows: Option<Arc<Mutex<FlowRows>>>,
 }
 
-/// What a run takes from the machine, and which hosts it captures.
+/// Resources that a run takes from the machine, and hosts that it captures.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct RunOptions<'a> {
     /// Threads, at most; 0 is 1.
@@ -43,7 +43,7 @@ pub struct RunOptions<'a> {
     pub memory_limit: Option<&'a str>,
     /// Most that is kept of a captured frame, such as "128B". Absent: the whole frame.
     pub snap_length: Option<&'a str>,
-    /// Which of several processes this one is; they use one thread each.
+    /// Place of this process among several; they use one thread each.
     pub process: Worker,
     /// Prototypes of the caller; a run that has any has one thread.
     pub prototypes: Option<&'a Prototypes>,
@@ -64,7 +64,7 @@ impl Run {
         Run::start_with(text, origin, overrides, RunOptions { threads, capture, ..RunOptions::default() })
     }
 
-    /// As [`Run::start`], within a given bound of memory.
+    /// Starts a run as [`Run::start`] does, within a given bound of memory.
     ///
     /// # Errors
     /// As [`Run::start`].
@@ -104,7 +104,7 @@ impl Run {
         Ok(Run { scenario, estimate, topology, simulation, again, goes_by_pauses_alone, snap_length, setup, flow_rows })
     }
 
-    /// What it is expected to need.
+    /// Returns the estimate of what it needs.
     pub fn estimate(&self) -> &Estimate {
         &self.estimate
     }

@@ -31,7 +31,7 @@ struct BenchRecord {
     threads: u32,
 }
 
-/// What makes a packet-hop take longer.
+/// Properties of switches that make a packet-hop take longer.
 #[derive(Clone, Copy)]
 pub(crate) struct Switches {
     pub model: SwitchModel,
@@ -39,7 +39,7 @@ pub(crate) struct Switches {
     pub decide_per_packet: bool,
 }
 
-/// What things take on one thread of the machine of the benchmarks [s].
+/// Times of parts of a simulation on one thread of the machine of the benchmarks [s].
 pub(crate) struct RunTime {
     /// A packet-hop over switches with shared buffers: hosts of the fabric, ascending, and time.
     packet_hops: Vec<(f64, f64)>,
@@ -51,7 +51,7 @@ pub(crate) struct RunTime {
 }
 
 impl RunTime {
-    /// By the records of benchmarks.
+    /// Reads the times from the records of benchmarks.
     pub fn of_benchmarks() -> RunTime {
         RunTime::of(HISTORY)
     }

@@ -42,7 +42,7 @@ params! {
     }
 }
 
-/// What a run samples, of a scenario whose times have been checked.
+/// Returns what a run samples, of a scenario whose times have been checked.
 ///
 /// # Errors
 /// Every selection of nothing.
@@ -161,7 +161,7 @@ fn select_ports(topology: &Topology, selection: &str) -> Result<Vec<ChannelId>, 
     ports.ok_or_else(|| no_port(topology, selection))
 }
 
-/// What is there instead: peers of the node, or nodes with similar names.
+/// Returns the error that names what is there instead: peers of the node, or nodes with similar names.
 fn no_port(topology: &Topology, selection: &str) -> InputError {
     let mistake = format!("no port \"{selection}\"");
     let Some((from, to)) = divisions(selection, " - ").next() else {

@@ -13,9 +13,9 @@ use crate::{ScenarioError, document::Document, estimate, host_ports::generate, m
 /// All jobs of a scenario.
 #[derive(Clone, Debug)]
 pub struct Schedules {
-    /// What the scenario is called.
+    /// Name of the scenario.
     pub name: String,
-    /// Of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
     /// The scenario with every default, as TOML.
     pub resolved: String,
@@ -23,14 +23,14 @@ pub struct Schedules {
     pub rate_bps: u64,
     /// When the run ends at the latest [ns].
     pub end_ns: Option<f64>,
-    /// In the order of the scenario.
+    /// Schedules of the jobs, in the order of the scenario.
     pub jobs: Vec<JobSchedule>,
 }
 
 /// One job.
 #[derive(Clone, Debug)]
 pub struct JobSchedule {
-    /// What tables call it.
+    /// Name of the job in tables.
     pub name: String,
     /// The host of each rank, as the topology calls it.
     pub hosts: Vec<String>,
@@ -148,8 +148,8 @@ fn schedule(
     Ok(JobSchedule { name: job.name, hosts, amounts, bytes, traffic })
 }
 
-/// What the executor performs: of graphs the sequences that they are, which must end whatever the library's sends wait
-/// for.
+/// Returns the programs that the executor performs: of graphs the sequences that they are, which must end whatever the
+/// library's sends wait for.
 fn programs(traffic: &Traffic) -> Result<Traffic, InputError> {
     match traffic {
         Traffic::Graphs { ranks, iterations } => {

@@ -11,9 +11,9 @@ use etherweave_topology::Topology;
 /// Named columns of one length.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
-    /// What it is called in a result.
+    /// Name of the table in a result.
     pub name: &'static str,
-    /// In order.
+    /// Columns in order.
     pub columns: Vec<(&'static str, Column)>,
 }
 

@@ -13,7 +13,7 @@ use crate::{control::ControlSpec, control::RuleKind, conversions};
 /// Parts of which the tables of every plane are made.
 pub(super) struct PlaneSpec<'a> {
     pub kind: &'a TopologyKind,
-    /// In which each port of a host is a host of its own.
+    /// Fabric in which each port of a host is a host of its own.
     pub fabric: &'a Topology,
     pub spec: &'a ControlSpec,
     pub strategy: Strategy,
@@ -26,11 +26,11 @@ pub(super) struct PlaneSpec<'a> {
 pub(super) struct PlaneTables {
     /// Links that are down there, by one channel each.
     pub down: Vec<ChannelId>,
-    /// By switch of the plane.
+    /// Tables by switch of the plane.
     pub tables: Vec<FlowTable>,
     /// The virtual channel that each rule of each switch writes.
     pub written: Vec<Vec<Option<u8>>>,
-    /// What its rules were found to do under pauses, where it is lossless and no proof of its family is about them.
+    /// Problem of its rules under pauses, where it is lossless and no proof of its family is about them.
     pub deadlock: Option<String>,
 }
 

@@ -10,9 +10,9 @@ use super::digest::{DUMPI, Mismatch, absolute, check_digest, is_dumpi, sha256};
 use super::{length, read, table};
 use crate::document::Document;
 
-/// What stands for the number of a rank.
+/// Placeholder for the number of a rank.
 const RANK: &str = "{rank}";
-/// What the names of traces in a folder end with.
+/// Endings of the names of traces in a folder.
 const EXTENSIONS: [&str; 2] = [".et", ".et.gz"];
 
 /// Replaces the key `file` by its path and the SHA-256 of all files, and `groups_file` by its groups.

@@ -7,13 +7,13 @@ use toml::Value;
 
 use super::length;
 
-/// What is read at once to compute a digest [B].
+/// Size of a read to compute a digest [B].
 const CHUNK_BYTES: usize = 1 << 18;
-/// What is said of DUMPI's files.
+/// Description of DUMPI's files in errors.
 pub(super) const DUMPI: &str = "a DUMPI trace, whose library is not maintained since 2023: its dumpi2otf2 makes an \
                                 OTF2 archive, which `etherweave replay` takes";
 
-/// What is found, and what was expected.
+/// Mistake, and what was expected.
 pub(super) type Mismatch = (String, String);
 
 /// Whether DUMPI gives its files such a name: `dumpi-TIME-RANK.bin`, with a list that ends in `.meta`.

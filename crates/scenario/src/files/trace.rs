@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// What a run leaves.
+    /// Returns the resolved scenario and the fingerprint of a run.
     fn outcome(text: &str, origin: &str) -> Result<(String, Option<crate::outcome::HexFingerprint>), String> {
         let run = Run::start(text, origin, &[], 1, &[]).map_err(|error| error.to_string())?;
         let outcome = run.finish(&mut |_| true).0;

@@ -60,9 +60,9 @@ fn has(value: &Value, other: &Value) -> bool {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Interconnect {
-    /// In the order of their keys.
+    /// Figures in the order of their keys.
     pub figures: Vec<Figure>,
-    /// What completes a scenario, profiles of its tables included.
+    /// Keys that complete a scenario, profiles of its tables included.
     pub scenario: Table,
     /// Rates of its links, and addresses of a subnet.
     pub link: Table,

@@ -8,7 +8,7 @@ use etherweave_scenario::{Design, Fabric, ScenarioError};
 use etherweave_topology::{Custom, Family, TopologyKind};
 use proptest::{prelude::*, test_runner::RngSeed};
 
-/// For one small text. Far more than any takes, so that a busy machine does not matter.
+/// Time limit for one small text: far more than any takes, so that a busy machine does not matter.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn design(text: &str) -> Result<Option<Design>, ScenarioError> {
@@ -44,7 +44,7 @@ fn spliced(text: &str, cuts: &[(prop::sample::Index, usize, String)]) -> String 
     })
 }
 
-/// What replaces pieces: signs of the formats, names and numbers of the examples, and anything.
+/// Returns replacements of pieces: signs of the formats, names and numbers of the examples, and anything.
 fn cuts() -> impl Strategy<Value = Vec<(prop::sample::Index, usize, String)>> {
     let insert = prop_oneof![
         3 => "[<>/&\"={}:,\\[\\]#a-z0-9 \n-]{0,8}",

@@ -91,7 +91,7 @@ fn a_pair_whose_packets_take_several_paths_takes_the_same_time_within_three_perc
     }
 }
 
-/// What is measured of a loaded fabric; bounds are what docs/models/flow-level.md says.
+/// Errors measured on a loaded fabric; bounds are what docs/models/flow-level.md says.
 #[test]
 fn routings_that_look_at_no_queue_are_within_ten_percent_of_packets() {
     let cases = [
@@ -136,7 +136,7 @@ fn messages_that_have_not_come_whole_count_in_part() {
     }
 }
 
-/// Of each stream [Gb/s].
+/// Returns the goodput of each stream [Gb/s].
 fn goodput(outcome: &Outcome) -> Vec<f64> {
     let streams = outcome.tables.iter().find(|table| table.name == "streams").unwrap();
     let (_, column) = streams.columns.iter().find(|(name, _)| *name == "goodput_gbps").unwrap();
@@ -494,7 +494,7 @@ fn a_job_in_packets_beside_idle_messages_is_as_it_is_beside_idle_packets() {
     assert_eq!(hybrid.summary.end_ns, packets.summary.end_ns);
 }
 
-/// Of the shipped scenario; the guide to flow-level mode has the exact error.
+/// Error in the shipped scenario; the guide to flow-level mode has the exact one.
 #[test]
 fn messages_slow_packets_down_about_as_packets_would() {
     let iterations = |changes: &[(&str, &str)]| {

@@ -15,7 +15,8 @@ const ROUNDS: u64 = 60;
 /// Real time for each run that is accepted.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// What slips into a file: numbers and units at the edge of sense, brackets, quotes, and no ASCII. Divided by bars.
+/// Tokens that slip into a file: numbers and units at the edge of sense, brackets, quotes, and no ASCII. Divided by
+/// bars.
 const TOKENS: &str = "0|1|-1|2|7|8|255|256|65535|65536|4294967295|9223372036854775807|1e300|nan|inf|1.5|true|\
     \"\"|\"0B\"|\"1B\"|\"4GiB\"|\"0s\"|\"1ps\"|\"5000000s\"|\"0b/s\"|\"100Tb/s\"|\"x\"|[]|{}|[0, 0]|{|}|[|]|\
     \"|\"\"\"|'''|=|.|,|#|\n|\\|\\u0000|é|∞|\u{feff}|\r\n|[[job]]\n|[switch]\n";
@@ -79,7 +80,7 @@ fn with_lines_moved(text: &str, dice: &mut Dice) -> String {
     lines.join("\n")
 }
 
-/// What follows one of the equals signs becomes something else: most of these are still TOML.
+/// Replaces what follows one of the equals signs: most of the results are still TOML.
 fn with_another_value(text: &str, dice: &mut Dice) -> String {
     let signs: Vec<usize> = text.match_indices("= ").map(|(at, sign)| at + sign.len()).collect();
     if signs.is_empty() {

@@ -14,7 +14,7 @@ use etherweave_workload::pattern::{Adversarial, RandomPermutation, Uniform, host
 use etherweave_workload::{HostGroups, StreamSpec, Traffic};
 
 const SEED: u64 = 1;
-/// With its headers a packet of 4,190 B: a whole number of nanoseconds at 40 Gb/s.
+/// Payload of a packet, which has 4,190 B with its headers: a whole number of nanoseconds at 40 Gb/s.
 const PAYLOAD: u64 = 4_088;
 /// Packets that an input buffer holds, of each channel.
 const DEPTH: u32 = 32;
@@ -37,7 +37,7 @@ fn fabric() -> Topology {
     Dragonfly { host_rate, local_rate, global_rate, host_cable, ..Dragonfly::default() }.generate().unwrap()
 }
 
-/// What open loops accept of all that hosts can send, after `span` and for as long.
+/// Returns the share that open loops accept of all that hosts can send, after `span` and for as long.
 fn open_loop(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Duration) -> f64 {
     let switch = OpenLoopSwitch {
         packet: Bytes::new(wire()),
@@ -156,7 +156,7 @@ fn streams(topology: &Topology, pattern: &Pattern, packets: u64) -> Vec<StreamSp
     all
 }
 
-/// Of what the two carry, acknowledgements of 90 B are a part here and none there. A header takes 13 ns to come in here
+/// Acknowledgements of 90 B are a part of what is carried here, and none there. A header takes 13 ns to come in here
 /// at every switch, and none there; hosts wait for credits of their switch here, and for a queue of 100 packets there.
 #[test]
 fn hosts_at_saturation_are_served_as_open_loops_are() {
