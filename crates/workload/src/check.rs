@@ -85,7 +85,7 @@ pub(crate) fn counted(count: i128, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Which of the two lacks others where there are so many sends and receives.
+/// Returns what is lacking where there are so many sends and receives.
 pub(crate) fn lacking(sends: i128, receives: i128) -> &'static str {
     if sends < receives { "a send for every receive" } else { "a receive for every send" }
 }

@@ -56,7 +56,7 @@ pub(crate) use permutation::derangement;
 pub use request_response::{RequestLoad, ServiceTimes};
 pub use training::{Accelerator, Memory, Outermost, Parallelism, StepTimes, Transformer};
 
-/// What a workload yields.
+/// Traffic of a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Traffic {
     /// An MPI job: the program of each rank.
@@ -106,7 +106,7 @@ macro_rules! family {
                 }
             }
 
-            /// What it sends; `seed` is the run's.
+            /// Returns its traffic; `seed` is the run's.
             ///
             /// # Errors
             /// When the parameters make no workload.

@@ -65,7 +65,7 @@ pub enum GraphOp {
     Send {
         /// The receiving rank, never the rank itself.
         peer: Rank,
-        /// What the receive must name to match, below the highest number of 32 bits.
+        /// Tag that the receive must name to match, below the highest number of 32 bits.
         tag: u32,
         /// Payload [B].
         bytes: u64,
@@ -74,7 +74,7 @@ pub enum GraphOp {
     Receive {
         /// The sending rank, never the rank itself; `None` for any.
         peer: Option<Rank>,
-        /// What the send must carry, below the highest number of 32 bits; `None` for any.
+        /// Tag that the send must carry, below the highest number of 32 bits; `None` for any.
         tag: Option<u32>,
         /// Payload [B].
         bytes: u64,
@@ -127,7 +127,7 @@ impl GraphOp {
     }
 }
 
-/// What performs the operations of a stream.
+/// Resource that performs the operations of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExecutionStream {
     /// A thread on a core of the host, which other ranks and interrupts may share.
@@ -279,7 +279,7 @@ impl Graph {
         Ok(nodes)
     }
 
-    /// What it takes in memory before it runs [B].
+    /// Returns its size in memory before it runs [B].
     pub fn memory(&self) -> u64 {
         let lists = match &self.nodes {
             Nodes::Memory(nodes) => nodes.memory(),

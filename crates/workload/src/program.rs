@@ -16,7 +16,7 @@ pub enum Op {
         /// The receiving rank. The rank itself, of a collective: switches add up what all that do so send, and send the
         /// sum to each.
         peer: Rank,
-        /// What the receive must carry to match, besides the source.
+        /// Tag that the receive must carry to match, besides the source.
         tag: u32,
         /// Payload [B].
         bytes: u64,
@@ -25,7 +25,7 @@ pub enum Op {
     Irecv {
         /// The sending rank. The rank itself: switches.
         peer: Rank,
-        /// What the send must carry to match, besides the source.
+        /// Tag that the send must carry to match, besides the source.
         tag: u32,
         /// Payload [B].
         bytes: u64,
@@ -33,7 +33,7 @@ pub enum Op {
     /// Reaches into the memory of a peer, which takes no part; joins the rank's outstanding set, so that
     /// [`Op::WaitAll`] is its flush.
     OneSided {
-        /// What is done.
+        /// Operation on the memory.
         access: Access,
         /// The rank whose memory it is, never the rank itself.
         peer: Rank,
@@ -176,8 +176,8 @@ pub struct Loop {
     pub times: u32,
 }
 
-/// What one rank does from start to end. Copies share their blocks: whoever performs, writes or counts a program reads
-/// the same ones.
+/// Operations of one rank from start to end. Copies share their blocks: whoever performs, writes or counts a program
+/// reads the same ones.
 ///
 /// ```text
 ///   blocks   0: A   1: B, 100 times   2: C, 100 times   3: D        loops   blocks 1 to 3, 5 times
@@ -185,9 +185,9 @@ pub struct Loop {
 /// ```
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Program {
-    /// In order.
+    /// Blocks in order.
     pub blocks: Arc<[Block]>,
-    /// By their ends, those within others first.
+    /// Loops by their ends, those within others first.
     pub loops: Arc<[Loop]>,
 }
 
@@ -206,7 +206,7 @@ pub struct ProgramCursor {
     block: u32,
     repetition: u32,
     op: u32,
-    /// Of each loop, how often it has been performed.
+    /// Number of times that each loop has been performed.
     passes: Box<[u32]>,
 }
 

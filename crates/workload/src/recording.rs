@@ -31,7 +31,7 @@ pub struct Recording {
 /// How a recording is performed again.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReplayRules {
-    /// Which algorithms carry out collectives.
+    /// Algorithms that carry out collectives.
     pub rule: Rule,
     /// Computation takes so much of the time that it took, 0 or more.
     pub compute_scale: f64,
@@ -68,12 +68,12 @@ impl Recording {
         Ok(Recording { ranks: named.into_iter().map(|(_, rank)| rank).collect() })
     }
 
-    /// What each rank called.
+    /// Returns the recordings of the ranks.
     pub fn ranks(&self) -> &[RankRecording] {
         &self.ranks
     }
 
-    /// From the first start to the last end of recording, by the clock of rank 0 [ns].
+    /// Returns the time from the first start to the last end of recording, by the clock of rank 0 [ns].
     pub fn span_ns(&self) -> u64 {
         let start_ns = self.start_ns();
         self.ranks.iter().map(|rank| rank.common_ns(start_ns, rank.length_ns())).max().unwrap_or(0)
@@ -105,7 +105,7 @@ impl Recording {
 }
 
 impl Call {
-    /// What tables call it; none for what is no call.
+    /// Returns the name of the call in tables; none for what is no call.
     pub fn name(&self) -> Option<&str> {
         match self {
             Call::Pause => None,
@@ -161,7 +161,7 @@ impl RankRecording {
         (start_ns - before_ns).saturating_sub(self.cost_ns)
     }
 
-    /// What the rank computed between its calls [ns].
+    /// Returns the time that the rank computed between its calls [ns].
     pub fn compute_ns(&self) -> u64 {
         let mut before_ns = 0;
         let mut sum_ns = 0;

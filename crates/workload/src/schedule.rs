@@ -28,15 +28,15 @@ const MEASURED: u32 = 1;
 const WARM_UP: u32 = 2;
 /// Loops within each other at most: who reads a file goes through each of them twice.
 const NESTED_MAX: u32 = 8;
-/// Of streams that send until the run ends.
+/// Length of streams that send until the run ends.
 const ENDLESS: u64 = u64::MAX;
 /// Tags are written by their place in a list, beside the kind of the operation.
 const TAGS_MAX: usize = 1 << 24;
 
-/// What a file holds.
+/// Contents of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Schedule {
-    /// What tables call the job.
+    /// Name of the job in tables.
     pub name: String,
     /// When it starts, after the run [ps].
     pub start: Duration,
@@ -44,12 +44,12 @@ pub struct Schedule {
     pub is_background: bool,
     /// When the run ends at the latest [ps]: endless streams end here.
     pub end: Option<Duration>,
-    /// From when on the goodput of streams counts [ps].
+    /// Start of the time in which the goodput of streams counts [ps].
     pub warm_up: Duration,
-    /// What it sends.
+    /// Traffic of the job.
     pub traffic: Traffic,
-    /// What its ranks do before the run, without counting: connections open, memory is touched. A program per rank, or
-    /// none.
+    /// Programs of its ranks before the run, which do not count: connections open, memory is touched. A program per
+    /// rank, or none.
     pub warm_up_programs: Vec<Program>,
 }
 
@@ -58,7 +58,7 @@ pub struct Schedule {
 pub struct ScheduleError {
     /// Where, counted from the start of the file [B].
     pub byte: usize,
-    /// What is wrong there, and what would be right.
+    /// Mistake there, and what would be right.
     pub message: String,
 }
 

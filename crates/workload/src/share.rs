@@ -15,7 +15,7 @@ impl Share {
     pub const MIN: Share = Share(1);
     /// All of it.
     pub const ALL: Share = Share(Share::PARTS);
-    /// What a share is counted in.
+    /// Number of parts of a whole, in which a share is counted.
     pub const PARTS: u64 = 1_000_000_000;
 
     /// A percentage.

@@ -34,13 +34,13 @@ const FRACTION: u32 = 16;
 /// Longest packet [ps]: a second, 125 MB at 1 Gb/s.
 const PACKET_MAX: Duration = Duration::from_ms(1_000);
 
-/// What one host carries from packet to packet.
+/// State of one host from packet to packet.
 #[derive(Clone, Debug)]
 pub struct HostArrivals {
     random: Stream,
     /// Packets of the burst that have not arrived yet.
     burst: u32,
-    /// What was rounded off so far [2^-16 ps].
+    /// Time that was rounded off so far [2^-16 ps].
     fraction: u16,
     started: bool,
 }
@@ -56,7 +56,7 @@ impl HostArrivals {
 /// Packets of one size at one offered load.
 #[derive(Clone, Copy)]
 struct Offered {
-    /// What a packet occupies the link for [ps], 1 or more.
+    /// Time for which a packet occupies the link [ps], 1 or more.
     packet: u64,
     /// Share of the link's time, above 0.
     load: Share,
@@ -153,7 +153,8 @@ macro_rules! arrivals {
         }
 
         impl ArrivalPlan {
-            /// From the last packet of this host to its next, or from the start to its first: at most [`GAP_MAX`].
+            /// Returns the time from the last packet of this host to its next, or from the start to its first: at most
+            /// [`GAP_MAX`].
             #[inline]
             pub fn next(&self, host: &mut HostArrivals) -> Duration {
                 let gap = match &self.0 {

@@ -32,27 +32,27 @@ pub(super) struct Member<'a> {
     /// Bytes to add up when what was asked for has come [B].
     unreduced: u64,
     pub(super) ops: Vec<Op>,
-    /// What each operation carries and does, for execution on symbolic data.
+    /// Meaning of each operation: what it carries and does, for execution on symbolic data.
     #[cfg(test)]
     pub(super) meanings: Vec<Option<Meaning>>,
     #[cfg(test)]
     shared_layout: std::rc::Rc<Layout>,
 }
 
-/// What a message carries, and what its receiver does with it.
+/// Part that a message carries, and what its receiver does with it.
 #[cfg(test)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Meaning {
     pub part: Part,
     pub combining: Combining,
-    /// Of which memory it is a part, and where that starts in the memory of the whole collective [B].
+    /// Layout of the memory that it is a part of, and where that starts in the memory of the whole collective [B].
     pub layout: std::rc::Rc<Layout>,
     pub start: u64,
 }
 
 /// A collective among some of the members, on a piece of their memory.
 pub(super) struct Among {
-    /// In order.
+    /// Members in order.
     pub members: Vec<u32>,
     pub kind: Kind,
     /// Place of the root among them.
@@ -106,7 +106,7 @@ impl<'a> Member<'a> {
         self.perform(&Rule { nodes: None, leaves: None, ..self.rule() }, kind);
     }
 
-    /// What the library picks for parts.
+    /// Returns the rule by which the library picks for parts.
     pub(super) fn rule(&self) -> Rule {
         Rule { algorithm: None, segment: None, radix: None, protocol: None, ..self.rule }
     }
@@ -171,7 +171,7 @@ impl<'a> Member<'a> {
         (0..samples).map(move |number| all.start + (number * last / (samples - 1).max(1)) as u32)
     }
 
-    /// What a message of so many bytes is long.
+    /// Returns the length of a message of so many bytes.
     fn wire(&self, bytes: u64) -> u64 {
         self.choice.protocol.map_or(bytes, |protocol| protocol.wire(bytes))
     }

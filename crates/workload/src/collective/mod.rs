@@ -141,7 +141,7 @@ macro_rules! collectives {
         }
 
         impl Collective {
-            /// Which one it is.
+            /// Returns the kind of the collective.
             pub fn kind(&self) -> Kind {
                 match self {
                     $(Collective::$kind { .. } => Kind::$kind,)*
@@ -402,7 +402,7 @@ impl Collective {
         }
     }
 
-    /// What lies where in a member's memory.
+    /// Returns the layout of a member's memory.
     fn layout(&self, size: u32) -> Layout {
         let lengths = self.sizes().iter().map(|bytes| bytes.get()).collect();
         match self {

@@ -15,10 +15,10 @@ pub enum Channels {
     Count(u32),
 }
 
-/// What a library picks, or what is named.
+/// Algorithm that a library picks, or that is named.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Rule {
-    /// Whose decisions are taken.
+    /// Library whose decisions are taken.
     pub library: Library,
     /// This algorithm instead.
     pub algorithm: Option<Algorithm>,
@@ -50,7 +50,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// What the library picks.
+    /// Returns the rule by which the library picks.
     pub fn of(library: Library) -> Rule {
         Rule { library, ..Rule::default() }
     }

@@ -8,7 +8,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// From numbers that count from the root to members.
+    /// Converts numbers that count from the root to members.
     fn numbered(member: &Member<'_>, parent: Option<u32>, children: impl IntoIterator<Item = u32>) -> Tree {
         let size = member.size();
         let children = children.into_iter().filter(|&child| child < size);
@@ -26,7 +26,7 @@ impl Tree {
         Tree::numbered(member, parent, doublings(lowest_bit(number, member.size())).rev().map(|bit| number + bit))
     }
 
-    /// As binomial, in digits to the base `radix` instead of bits.
+    /// Returns a tree as `binomial`, in digits to the base `radix` instead of bits.
     pub(super) fn knomial(member: &Member<'_>, radix: u32) -> Tree {
         let (number, size) = (member.number(), u64::from(member.size()));
         let powers = std::iter::successors(Some(1_u64), |power| Some(power * u64::from(radix)));
@@ -105,7 +105,7 @@ impl Tree {
         }
     }
 
-    /// What the parent has flows to the children: each segment goes on while the next comes in.
+    /// Passes what the parent has to the children: each segment goes on while the next comes in.
     pub(super) fn spread(&self, member: &mut Member<'_>, part: Part) {
         let segment = member.choice.segment;
         self.spread_segments(member, segments(part, segment));
@@ -126,7 +126,7 @@ impl Tree {
         }
     }
 
-    /// What the children have is added and flows to the parent, segment by segment.
+    /// Adds what the children have and passes it to the parent, segment by segment.
     pub(super) fn collect(&self, member: &mut Member<'_>, part: Part) {
         for part in segments(part, member.choice.segment) {
             self.children.iter().for_each(|&child| member.receive(child, part, Combining::Add));

@@ -43,7 +43,7 @@ const LINE_BYTES: u64 = 48;
 /// Blocks of a graph in a file that a rank has in memory at once, as far as is known before it runs.
 const WINDOW_BLOCKS: u64 = 4;
 
-/// What an operation under way takes besides its block: it is ready, then a request and a message [B].
+/// Memory of an operation under way besides its block: it is ready, then a request and a message [B].
 const REQUEST_BYTES: u64 = 32;
 
 params! {
@@ -136,8 +136,8 @@ impl Goal {
         (lines, sends)
     }
 
-    /// What its ranks have in memory while they perform operations that wait for nothing, all at once [B]; 0 of a text,
-    /// which is in memory, and of a file that has a mistake.
+    /// Returns the memory of its ranks while they perform operations that wait for nothing, all at once [B]; 0 of a
+    /// text, which is in memory, and of a file that has a mistake.
     fn window_bytes(&self) -> u64 {
         let file = self.content.as_ref().filter(|_| self.is_in_file());
         let counts = file.and_then(|file| binary::counts(file).ok()).unwrap_or_default();

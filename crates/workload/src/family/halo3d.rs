@@ -113,7 +113,7 @@ impl Halo3d {
         ])
     }
 
-    /// For each neighbour the receive, then the send.
+    /// Returns for each neighbour the receive, then the send.
     fn exchange(&self, grid: &RankGrid, rank: u32) -> Vec<Op> {
         let from = grid.position(rank);
         let vertices: &[_] = if self.corners { &VERTICES } else { &[] };

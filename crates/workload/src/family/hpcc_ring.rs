@@ -125,7 +125,7 @@ impl Turns {
     const TO_RIGHT: u32 = 1;
     const TO_LEFT: u32 = 2;
 
-    /// To the right and from the left, and the same to the other side.
+    /// Returns the messages to the right and from the left, and the same to the other side.
     fn ops(&self) -> [Op; 4] {
         let Turns { left, right, bytes } = *self;
         [

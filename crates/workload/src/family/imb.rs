@@ -67,7 +67,8 @@ impl Imb {
         ])
     }
 
-    /// What a rank calls: receives behind its sends, as blocking calls, and in `MPI_Sendrecv` at once with them.
+    /// Returns the calls of a rank: receives behind its sends, as blocking calls, and in `MPI_Sendrecv` at once with
+    /// them.
     fn exchange(&self, rank: u32) -> Vec<Op> {
         let right = (rank + 1) % self.ranks;
         let left = (rank + self.ranks - 1) % self.ranks;

@@ -141,7 +141,7 @@ impl Generator for NcclTests {
 }
 
 impl NcclTests {
-    /// What some ranks do in a call.
+    /// Returns the graphs of some ranks in a call.
     ///
     /// # Errors
     /// When the ranks fill no whole nodes, or NCCL has no such collective.
@@ -168,7 +168,7 @@ impl NcclTests {
         graph.build().expect("operations wait for earlier ones only")
     }
 
-    /// What a call is, of how many bytes: of a vector all of them, of pairs and of ranks those of each.
+    /// Returns the operation of a call, and its bytes: of a vector all of them, of pairs and of ranks those of each.
     fn check(&self) -> Result<(Operation, u64), InputErrors> {
         within("ranks", self.ranks, 2..=RANKS_MAX)?;
         let (operation, root, bytes) = self.called();
@@ -198,7 +198,7 @@ impl NcclTests {
         Ok((operation, bytes.get() * blocks))
     }
 
-    /// What the operation is to accelerators in nodes, with its root.
+    /// Returns the operation of accelerators in nodes, with its root.
     fn called(&self) -> (Operation, u32, Bytes) {
         match self.operation {
             NcclOperation::Allreduce { bytes } => (Operation::Allreduce, 0, bytes),

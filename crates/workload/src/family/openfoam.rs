@@ -77,7 +77,7 @@ params! {
     }
 }
 
-/// What all ranks do together: the finest level is 0.
+/// Exchange of all ranks together: the finest level is 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Exchange {
     /// A halo of a level, and the computation that follows it.

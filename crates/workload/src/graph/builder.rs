@@ -162,7 +162,7 @@ fn cycle(graph: &NodeLists) -> Option<u32> {
 
 struct Sequence<'a> {
     stream: u8,
-    /// What the first operation waits for.
+    /// Nodes that the first operation waits for.
     first: &'a [NodeId],
     /// The message that was posted last, since the last wait.
     started: Option<NodeId>,

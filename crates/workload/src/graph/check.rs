@@ -13,7 +13,7 @@ type Wildcard = (Option<Rank>, Option<u32>);
 /// How many such receives a rank has, and the length of the first [B].
 type Wildcards = BTreeMap<Wildcard, (i128, u64)>;
 
-/// What all ranks send and receive.
+/// Messages that all ranks send and receive.
 #[derive(Default)]
 struct Messages {
     named: Balance,

@@ -169,7 +169,7 @@ impl Steps {
 pub(super) struct DriverRun {
     driver: Box<dyn Driver>,
     steps: Steps,
-    /// What it has recorded and nobody has taken.
+    /// Records that nobody has taken yet.
     records: Vec<(Time, Time)>,
 }
 

@@ -24,9 +24,9 @@ impl MessageSum {
 /// Sums over the operations of a graph.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct GraphFacts {
-    /// What it sends.
+    /// Messages that it sends.
     pub sent: MessageSum,
-    /// What it receives.
+    /// Messages that it receives.
     pub received: MessageSum,
     /// Its largest message sent [B].
     pub sent_max: u64,

@@ -12,7 +12,7 @@ const OPERATIONS_MAX: u64 = 10_000_000;
 
 type Graphs<'a> = Box<dyn Iterator<Item = Arc<Graph>> + 'a>;
 
-/// What a file of this format has of a job.
+/// Returns the graphs of a job for a file of this format.
 ///
 /// # Errors
 /// When a program has more operations than a graph in memory should; for streams.

@@ -121,7 +121,7 @@ impl NodeLists {
         &self.dependants[begin as usize..end as usize]
     }
 
-    /// What the lists take in memory [B].
+    /// Returns the size of the lists in memory [B].
     pub fn memory(&self) -> u64 {
         let lists = self.nodes.len() * size_of::<Node>() + 4 * self.waits.len();
         (lists + 4 * self.dependants.len()) as u64

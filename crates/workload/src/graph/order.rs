@@ -27,7 +27,7 @@ struct OrderedPhase {
     calculation: Option<usize>,
 }
 
-/// What is known to be complete when a node starts.
+/// Nodes that are known to be complete when a node starts.
 #[derive(Clone, Copy, Default)]
 struct KnownOrder {
     phase: usize,
@@ -151,7 +151,7 @@ impl Sequence<'_> {
         Ok(())
     }
 
-    /// What is complete when this node starts, by what it waits for.
+    /// Returns the nodes that are complete when this node starts, by what it waits for.
     fn knows(&self, node: &OrderedNode) -> KnownOrder {
         let mut known = KnownOrder { phase: self.number, earlier: self.number == 0, calculation: None };
         let dependencies = node.requires.iter().map(|&on| (on, true));

@@ -10,7 +10,7 @@ use super::{Graph, GraphOp, NodeLists, Nodes, driver::DriverRun, driver::Receive
 /// that, with its stream. Of a graph in a file only what is in progress is in memory.
 pub struct GraphRun {
     graph: Arc<Graph>,
-    /// What each node still waits for, of a graph in memory.
+    /// Number of nodes that each node still waits for, of a graph in memory.
     waits: Vec<u32>,
     window: Option<NodeWindow>,
     driver: Option<DriverRun>,

@@ -20,9 +20,9 @@ use super::{GraphOp, NodeLists};
 pub(crate) const BLOCK_NODES: u32 = u64::BITS;
 /// Blocks that a graph keeps in any case, so that one that is left and entered again is not read again.
 const BLOCKS_KEPT: usize = 2;
-/// What a block takes in memory [B]: its nodes, if one operation waits for each.
+/// Memory of a block [B]: its nodes, if one operation waits for each.
 pub(crate) const BLOCK_BYTES: u64 = BLOCK_NODES as u64 * (36 + 4);
-/// Of a block that is not in memory, or a slot that has no block.
+/// Place of a block that is not in memory, or block of a slot that has none.
 const NONE: u32 = u32::MAX;
 
 pub(crate) trait ReadNodes: Send + Sync + std::fmt::Debug {

@@ -24,7 +24,7 @@ params! {
 pub(super) struct PatternPlan {
     /// The group of each host, or its switch.
     part_of: Box<[u32]>,
-    /// Of each group or switch, the hosts to which it sends.
+    /// Hosts to which each group or switch sends.
     targets: Box<[HostRange]>,
 }
 

@@ -58,7 +58,7 @@ impl PatternPlan {
         self.turns[self.phase(now)].shares(src, now, each);
     }
 
-    /// Whose turn it is.
+    /// Returns the number of the pattern whose turn it is.
     #[inline]
     pub(super) fn phase(&self, now: Time) -> usize {
         (now.as_ps() / self.period % self.turns.len() as u64) as usize

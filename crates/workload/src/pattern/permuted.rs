@@ -4,7 +4,7 @@ use etherweave_primitives::{HostId, Stream, Time};
 
 use crate::HostRange;
 
-/// What every permutation is in the end: the partner of each host.
+/// Partner of each host: what every permutation is in the end.
 #[derive(Clone, Debug)]
 pub(super) struct Permuted(Box<[u32]>);
 

@@ -12,7 +12,7 @@ impl<'a> Bytes<'a> {
         Bytes { bytes, at: 0 }
     }
 
-    /// What is wrong with what begins at `from`.
+    /// Returns an error about what begins at `from`.
     pub(super) fn error(from: usize, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
         InputError::new("", format_args!("byte {from}: {mistake}"), expected)
     }

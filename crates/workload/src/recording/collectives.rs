@@ -11,7 +11,7 @@ use crate::collective::{Collective, Communicator, Kind, Rule};
 pub(super) struct Collectives {
     /// The group of each communicator, by rank and number.
     groups: Vec<Vec<usize>>,
-    /// In the order of their calls, by group.
+    /// Collectives in the order of their calls, by group.
     matched: Vec<Vec<Matched>>,
     members: Vec<Communicator>,
 }
@@ -57,7 +57,7 @@ impl Collectives {
         self.groups[rank as usize][communicator as usize]
     }
 
-    /// What a rank does for its call number `place` of a group.
+    /// Returns the operations of a rank for its call number `place` of a group.
     ///
     /// # Errors
     /// When it cannot be carried out by this rule.
@@ -137,7 +137,7 @@ fn check_calls(list: &[Matched], members: &[u32]) -> Result<(), InputError> {
 }
 
 impl Matched {
-    /// Of one size, and of lists that a member has, the largest counts: those that say less have no part in them. What
+    /// Takes the largest of one size, and of lists that a member has: those that say less have no part in them. What
     /// is sent in pairs is summed.
     fn add_sizes(&mut self, call: &CollectiveCall) {
         if self.kind == Kind::Alltoallv {

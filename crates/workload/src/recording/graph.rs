@@ -33,7 +33,7 @@ struct Writer<'a> {
     after: Option<After>,
     /// The label of the operation of each request.
     open: BTreeMap<u64, u64>,
-    /// What receives got, by request.
+    /// Completions of receives, by request.
     received: BTreeMap<u64, Completion>,
     /// How many collectives it called, by communicator.
     called: Vec<usize>,

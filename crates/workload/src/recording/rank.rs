@@ -37,7 +37,7 @@ const COLLECTIVES: [Kind; 16] = [
 pub struct RankRecording {
     /// Its number.
     pub rank: u32,
-    /// Of the program.
+    /// Number of ranks of the program.
     pub ranks: u32,
     /// Name of its host.
     pub host: String,
@@ -45,15 +45,15 @@ pub struct RankRecording {
     pub library: String,
     /// When recording began, by the clock of rank 0 [ns].
     pub start_ns: i64,
-    /// By how much that may be wrong [ns].
+    /// Largest error that this may have [ns].
     pub clock_error_ns: u64,
     /// How much its clock went ahead of that of rank 0 meanwhile [ns].
     pub drift_ns: i64,
-    /// What a record takes of the program's time [ns].
+    /// Time of the program that a record takes [ns].
     pub cost_ns: u64,
     /// Members of each communicator, as ranks of the world.
     pub communicators: Vec<Vec<u32>>,
-    /// In order.
+    /// Records in order.
     pub records: Vec<Record>,
 }
 
@@ -64,11 +64,11 @@ pub struct Record {
     pub start_ns: u64,
     /// When the call returned [ns since the start].
     pub end_ns: u64,
-    /// What was called.
+    /// Call of the program.
     pub call: Call,
 }
 
-/// What a rank called.
+/// Call of a rank.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Call {
     /// Nothing: the recorder wrote to its file.
@@ -81,16 +81,16 @@ pub enum Call {
     Receive(Message),
     /// Both at once.
     SendReceive {
-        /// What was sent.
+        /// Message that was sent.
         sent: Message,
-        /// What was received.
+        /// Message that was received.
         received: Message,
     },
     /// A send that goes on.
     Isend {
         /// Number of its request.
         request: u64,
-        /// What is sent.
+        /// Message that is sent.
         message: Message,
     },
     /// A receive that goes on.
@@ -99,9 +99,9 @@ pub enum Call {
         request: u64,
         /// Number of the communicator.
         communicator: u32,
-        /// From whom, unless from anybody.
+        /// Sender of the message, unless anybody.
         peer: Option<u32>,
-        /// Under which tag, unless under any.
+        /// Tag of the message, unless any.
         tag: Option<u32>,
         /// Room for the message [B].
         bytes: u64,

@@ -156,7 +156,7 @@ fn poisson_gaps_fall_evenly_into_classes_of_equal_chance() {
     assert!(chi_square < 52.4, "{chi_square}");
 }
 
-/// Of a normal number 2.275, 15.866 and 50 % lie beyond two, one and no deviations.
+/// Shares of 2.275, 15.866 and 50 % of a normal number lie beyond two, one and no deviations.
 #[test]
 fn logarithms_of_log_normal_gaps_are_normal() {
     let sigma = 2.0_f64;

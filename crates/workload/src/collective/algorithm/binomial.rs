@@ -17,7 +17,7 @@ fn barrier(member: &mut Member<'_>) {
     allreduce(member);
 }
 
-/// To the root, and back from it.
+/// Reduces to the root, and broadcasts from it.
 fn allreduce(member: &mut Member<'_>) {
     reduce(member);
     bcast(member);

@@ -30,7 +30,7 @@ fn allgather(member: &mut Member<'_>) {
     }
 }
 
-/// In round k each member sends 2^k places up all blocks whose distance has bit k set.
+/// Sends in round k, 2^k places up, all blocks whose distance has bit k set.
 fn alltoall(member: &mut Member<'_>) {
     for distance in doublings(member.size()) {
         let blocks = Part::WithBit(distance);

@@ -72,7 +72,7 @@ impl Nodes {
         member.perform_among(among, &self.rule_between(kind));
     }
 
-    /// By leaf where there are any; else as the library picks it.
+    /// Returns the rule between groups: by leaf where there are any; else as the library picks it.
     fn rule_between(&self, kind: Kind) -> Rule {
         let is_grouped = self.between.groups(self.count()).is_some();
         let algorithm = match (kind, self.between.library) {

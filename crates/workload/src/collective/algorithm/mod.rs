@@ -34,7 +34,7 @@ pub(super) use double_tree::flow_ops;
 /// Writes down what a member does.
 type Lower = fn(&mut Member<'_>);
 
-/// For which sizes of a communicator an algorithm is defined.
+/// Sizes of a communicator for which an algorithm is defined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sizes {
     Any,
@@ -210,7 +210,7 @@ impl Algorithm {
         matches!(self, Algorithm::CollnetDirect | Algorithm::CollnetChain)
     }
 
-    /// What it is for a collective, where it is anything.
+    /// Returns the form of the algorithm for a collective, where it has one.
     pub(super) fn form_of(self, kind: Kind) -> Option<&'static Form> {
         self.forms().iter().find(|form| form.kind == kind)
     }

@@ -19,7 +19,7 @@ fn alltoall(member: &mut Member<'_>) {
     member.copy(block(0));
 }
 
-/// To each its share, which it adds to its own.
+/// Sends to each its share, which it adds to its own.
 fn reduce_scatter(member: &mut Member<'_>) {
     for step in member.rounds(1..member.size()) {
         let (to, from) = (member.up(step), member.down(step));

@@ -73,7 +73,7 @@ fn reduce_scatter(member: &mut Member<'_>) {
     core.unfold(member, block);
 }
 
-/// What comes from a lower member counts for the own result; what is passed on is the sum of a growing group
+/// Adds to the own result what comes from a lower member; what is passed on is the sum of a growing group
 /// (`MPIR_Scan_intra_recursive_doubling` of MPICH).
 fn scan(member: &mut Member<'_>) {
     let vector = member.whole();

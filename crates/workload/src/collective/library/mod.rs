@@ -13,7 +13,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration};
 use super::{Algorithm, Channels, ELEMENT, Kind, Rule, algorithm::Choice, layout::Layout};
 use crate::limits::{COLLECTIVE_MAX, MESSAGE_MAX};
 
-/// What a library is asked: a collective and its sizes.
+/// Question to a library: a collective and its sizes.
 pub(super) struct Ask {
     pub kind: Kind,
     /// Members.

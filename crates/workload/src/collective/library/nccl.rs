@@ -12,7 +12,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration};
 use super::{Algorithm, Ask, Choice, Kind, open_mpi_4_1};
 use crate::collective::{Channels, Protocol};
 
-/// What an algorithm and a protocol take: `baseLat`, `hwLat` of the network and of NVLink [ns], share of the bandwidth
+/// Costs of an algorithm and a protocol: `baseLat`, `hwLat` of the network and of NVLink [ns], share of the bandwidth
 /// [per mille].
 struct Costs {
     protocol: Protocol,
@@ -362,7 +362,7 @@ fn tree_ns(ask: &Ask, costs: &Costs) -> i64 {
             / tree_tenths(ask, costs.protocol)
 }
 
-/// What trees reach of their bandwidth at the size of a whole vector, in tenths.
+/// Returns the part of their bandwidth that trees reach at the size of a whole vector, in tenths.
 fn tree_tenths(ask: &Ask, protocol: Protocol) -> i64 {
     let tenths = match protocol {
         Protocol::Ll => TREE_LL,

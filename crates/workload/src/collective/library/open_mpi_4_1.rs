@@ -14,7 +14,7 @@ use Algorithm::{
     ScatterRing, SplitBinaryTree,
 };
 
-/// From so many members on: from so many bytes on, the algorithm.
+/// Algorithm by the least number of members, then by the least number of bytes.
 type Table = &'static [(u32, &'static [(u64, Algorithm)])];
 
 pub(super) fn choice(ask: &Ask) -> Choice {
@@ -50,7 +50,7 @@ fn listed(table: Table, size: u32, bytes: u64) -> Algorithm {
     columns[columns.partition_point(|(first, _)| *first <= bytes) - 1].1
 }
 
-/// What the component does where an algorithm is not defined.
+/// Returns the algorithm that the component uses where one is not defined.
 fn defined(algorithm: Algorithm, ask: &Ask) -> Algorithm {
     match (ask.kind, algorithm) {
         (Kind::Allgather | Kind::Allgatherv, RecursiveDoubling) if !ask.is_power_of_two() => Bruck,

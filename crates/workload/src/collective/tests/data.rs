@@ -41,7 +41,7 @@ fn all(ranks: u32) -> Ranks {
     (1 << ranks) - 1
 }
 
-/// What a member contributes at first.
+/// Returns what a member contributes at first.
 pub(super) fn before(collective: &Collective, layout: &Layout, me: u32) -> Vec<Ranks> {
     let (mine, root) = (1 << me, collective.root());
     let of = |is_mine: bool| if is_mine { mine } else { 0 };
@@ -64,7 +64,7 @@ pub(super) fn before(collective: &Collective, layout: &Layout, me: u32) -> Vec<R
     owners(layout).into_iter().map(value).collect()
 }
 
-/// What the definition of the collective gives a member at last; none where it says nothing.
+/// Returns what the definition of the collective gives a member at last; none where it says nothing.
 pub(super) fn after(collective: &Collective, layout: &Layout, me: u32) -> Vec<Option<Ranks>> {
     let (ranks, root) = (layout.size(), collective.root());
     let value = |owner: u32| {

@@ -13,7 +13,7 @@ use crate::{GraphOp, Op};
 /// Block of a member or a pair [B].
 const BLOCK: u64 = 24;
 
-/// What the formulas say of all members together.
+/// Figures that the formulas give for all members together.
 struct Expected {
     messages: u64,
     bytes: u64,
@@ -453,7 +453,7 @@ fn a_hierarchical_collective_takes_the_rounds_of_its_levels() {
     }
 }
 
-/// What MPICH picks for 8 B: binomial trees, a dissemination, recursive doubling.
+/// Checks what MPICH picks for 8 B: binomial trees, a dissemination, recursive doubling.
 fn assert_levels(kind: Kind, ranks: u32, node: u32) {
     let rule = Rule { algorithm: Some(Algorithm::Hierarchical), nodes: Some(node), ..Rule::of(Library::Mpich4) };
     let states = executed(&collective(kind, 8, 0, ranks), &rule, ranks, Memory::Nothing);
@@ -474,7 +474,7 @@ fn assert_levels(kind: Kind, ranks: u32, node: u32) {
     assert_eq!(states.iter().map(|state| state.now).max(), Some(time), "time: {context}");
 }
 
-/// In a graph the trees of NCCL send the same messages as in steps, and a result goes down only after all have joined
+/// Trees of NCCL send the same messages in a graph as in steps, and a result goes down only after all have joined
 /// it: what a member sends waits for the segments of all below it, or for that of its parent.
 #[test]
 fn flows_of_two_trees_are_those_of_its_steps() {

@@ -74,7 +74,8 @@ fn messages_of_aggregated_trees_have_as_many_blocks_as_a_segment() {
     }
 }
 
-/// What a library picks: for ranks with a node each, or four to a node and twelve to a leaf, and without blocking.
+/// Returns the rules by which a library picks: for ranks with a node each, or four to a node and twelve to a leaf, and
+/// without blocking.
 fn rules(library: Library) -> [Rule; 3] {
     let rule = Rule::of(library);
     let by_node = Rule { nodes: Some(4), leaves: Some(12), ..rule };

@@ -13,7 +13,7 @@ use crate::TraceFile;
 const MESSAGE_BYTES_MAX: u64 = 4 << 20;
 /// Longest trace of a rank, not compressed [B].
 const BYTES_MAX: u64 = 1 << 30;
-/// What is read at once [B].
+/// Size of a read [B].
 const CHUNK_BYTES: usize = 1 << 16;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 

@@ -1,10 +1,10 @@
 //! Messages of Chakra's schema (`et_def.proto`): the fields that are read or written here, by their numbers. Others are
 //! skipped.
 
-/// What a trace begins with.
+/// Metadata with which a trace begins.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct GlobalMetadata {
-    /// Of the schema.
+    /// Version of the schema.
     #[prost(string, tag = "1")]
     pub version: String,
     /// `schema`, where a converter says no version.
@@ -46,10 +46,10 @@ pub(super) mod kind {
     pub const COLLECTIVE: i32 = 7;
 }
 
-/// What an operation takes in.
+/// Inputs of an operation.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Values {
-    /// As Python prints a list of them.
+    /// Values as Python prints a list of them.
     #[prost(string, tag = "1")]
     pub values: String,
 }

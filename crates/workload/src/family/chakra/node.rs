@@ -13,24 +13,24 @@ use crate::{GraphOp, TraceFile, limits::MESSAGE_MAX};
 const NODES_MAX: usize = 1 << 21;
 const DEPENDENCIES_MAX: usize = 1 << 24;
 const MEMBERS_MAX: usize = 1 << 24;
-/// What a group takes besides its members, in members.
+/// Memory of a group besides its members, in members.
 const GROUP_MEMBERS: usize = 32;
 const _: () = assert!(
     NODES_MAX * (2 * size_of::<TraceNode>() + NAME_MAX + 16) + 16 * DEPENDENCIES_MAX + 12 * MEMBERS_MAX < 1 << 30
 );
 /// Longest computation, two months.
 const COMPUTE_MAX: Duration = Duration::from_us(5_000_000 * 1_000_000);
-/// What the name of the node says in which PyTorch notes its process groups.
+/// Part of the name of the node in which PyTorch notes its process groups.
 const PROCESS_GROUPS: &str = "process_group:init";
 /// The highest number of 32 bits means any tag.
 const TAG_MAX: u32 = u32::MAX - 1;
 /// How much of a name is kept for errors [B]; kernels have long ones.
 const NAME_MAX: usize = 63;
 
-/// What is read of a rank's trace, nodes by their numbers.
+/// Contents of a rank's trace that are read, nodes by their numbers.
 pub(super) struct RankTrace {
     pub nodes: Vec<TraceNode>,
-    /// What each node waits for, one after another; see [`TraceNode::end`].
+    /// Nodes that each node waits for, one after another; see [`TraceNode::end`].
     dependencies: Vec<u64>,
     /// Members of process groups that the trace itself names; none: all ranks.
     pub groups: BTreeMap<String, Vec<u32>>,
@@ -67,7 +67,7 @@ impl Activity {
 pub(super) struct CollectiveNode {
     /// A number of `CollectiveCommType`.
     pub kind: u8,
-    /// What each member puts in [B].
+    /// Data that each member puts in [B].
     pub bytes: u64,
     /// The process group; none for all ranks.
     pub group: Option<Box<str>>,
@@ -173,7 +173,7 @@ impl RankTrace {
         })
     }
 
-    /// What it takes in memory [B].
+    /// Returns its size in memory [B].
     #[cfg(test)]
     pub fn memory(&self) -> usize {
         let names: usize = self.nodes.iter().map(|node| node.name.len()).sum();
@@ -198,7 +198,7 @@ impl TraceNode {
         missing("ctrl_deps", "a node of the same trace, or `control_dependencies = false`, without ctrl_deps")
     }
 
-    /// What is wrong with it.
+    /// Returns an error about the node.
     pub fn error(&self, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
         node_error(self.id, &self.name, mistake, expected)
     }

@@ -230,7 +230,7 @@ fn times_are_scaled_and_follow_from_operations_where_there_are_none() {
     }
 }
 
-/// What each type moves of 96 bytes in a group of three by messages from each to each other.
+/// Data that each type moves of 96 bytes in a group of three by messages from each to each other.
 #[test]
 fn a_collective_works_on_what_each_member_puts_in() {
     let sent = |kind: i64, bytes: i64| {

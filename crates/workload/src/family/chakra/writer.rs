@@ -41,7 +41,7 @@ fn push(bytes: &mut Vec<u8>, message: &impl Message) {
     message.encode_length_delimited(bytes).expect("a vector grows");
 }
 
-/// What each node waits for to be complete, lowest first.
+/// Returns the nodes that each node waits for to be complete, lowest first.
 fn dependencies(graph: &NodeLists) -> Vec<Vec<u64>> {
     let mut complete: Vec<Vec<u64>> = vec![Vec::new(); graph.len()];
     let mut started: Vec<Vec<u32>> = vec![Vec::new(); graph.len()];

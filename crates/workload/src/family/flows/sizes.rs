@@ -323,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Of n draws the mean has a relative error of cv/√n: within four of them.
+    /// Mean of n draws, whose relative error is cv/√n: within four of them.
     #[test]
     fn drawn_sizes_have_the_mean_of_their_distribution() {
         use FlowSizes::{DataMining, FacebookHadoop, Hadoop, Storage, WebSearch};

@@ -165,7 +165,7 @@ impl Reader {
     }
 }
 
-/// What the text has for each rank.
+/// Lines that the text has for each rank.
 const EVERY_RANK: &str = "`rank N {` and `}` for each of the ranks that `num_ranks` announces";
 
 fn no_ranks(line: usize, mistake: &str) -> InputError {

@@ -54,7 +54,7 @@ fn graphs_of(text: &str) -> Vec<Arc<Graph>> {
     goal(text).graphs().unwrap()
 }
 
-/// What a file says whose content this is.
+/// Returns the schedule of a file with this content.
 fn of_file(bytes: Vec<u8>) -> Goal {
     Goal { content: Some(TraceFile::new(bytes, String::new())), ..Goal::default() }
 }

@@ -52,7 +52,7 @@ impl PanelBroadcast {
         }
     }
 
-    /// What a rank does when the column `root` broadcasts `bytes` along rows.
+    /// Returns the operations of a rank when the column `root` broadcasts `bytes` along rows.
     pub(super) fn ops(self, seat: &Seat, root: u32, bytes: u64) -> Vec<Op> {
         let columns = seat.of_row.len() as u32;
         let distance = (seat.column + columns - root) % columns;

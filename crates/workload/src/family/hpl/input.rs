@@ -4,7 +4,7 @@ use etherweave_primitives::InputError;
 
 use super::{GridOrder, PanelBroadcast, RowSwap};
 
-/// What an `HPL.dat` says, by the keys of the workload. It asks for one run: of every list one value.
+/// Values of an `HPL.dat`, by the keys of the workload. It asks for one run: of every list one value.
 ///
 /// Not read: what changes no message (the algorithm within a panel, storage, equilibration) and the residual.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]

@@ -108,7 +108,7 @@ impl RankWorkload for Hpl {
 }
 
 impl Hpl {
-    /// What the part of the matrix of a rank takes at most, with the right-hand side [B].
+    /// Returns the most memory of a rank's part of the matrix, with the right-hand side [B].
     pub fn memory_per_rank(&self) -> u64 {
         let side = |all: u32, parts: u32| {
             u64::from(all.div_ceil(self.block.max(1)).div_ceil(parts.max(1))).saturating_mul(self.block.into())

@@ -20,7 +20,7 @@ impl<'a> Panel<'a> {
         Panel { hpl, number, width: hpl.block.min(hpl.size - number * hpl.block) }
     }
 
-    /// What a rank does; measured, it is an iteration.
+    /// Returns the blocks of a rank; measured, they are an iteration.
     pub fn blocks(&self, seat: &Seat, is_measured: bool) -> Vec<Block> {
         let rows = self.local(self.number, seat.row, self.hpl.rows);
         let root = self.number % self.hpl.columns;
@@ -109,7 +109,7 @@ impl<'a> Panel<'a> {
         ops
     }
 
-    /// What a rank computes for a column of the panel.
+    /// Returns the time that a rank computes for a column of the panel.
     fn search(&self, rows: u64) -> Duration {
         time(self.hpl.panel_per_gflop, u128::from(rows) * u128::from(self.width))
     }

@@ -6,7 +6,7 @@ use super::driver::{LINKS, NETWORK};
 use super::plan::{Chunk, Phase, Plan};
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
 
-/// What reaches a rank over the links of its node, beside all else.
+/// Stream of what reaches a rank over the links of its node, beside all else.
 const REACHING: u8 = 2;
 /// Most operations of a rank: some hundred bytes each.
 const OPERATIONS_MAX: usize = 1 << 21;

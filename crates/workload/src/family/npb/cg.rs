@@ -118,7 +118,7 @@ impl NpbCg {
 struct Member {
     rank: u32,
     rows: u32,
-    /// As many as rows, or twice as many: then each rank of a pair of columns keeps half of the sum of its row.
+    /// Columns, as many as rows or twice as many: then each rank of a pair of columns keeps half of the sum of its row.
     columns: u32,
     /// Rows of the matrix.
     unknowns: u64,
@@ -159,7 +159,7 @@ impl Member {
         self.distances().rev().flat_map(step).collect()
     }
 
-    /// What it keeps, for what the transposed rank keeps; on the diagonal that is itself, in memory.
+    /// Exchanges what it keeps for what the transposed rank keeps; on the diagonal that is itself, in memory.
     fn transpose(&self) -> Vec<Op> {
         let (row, column) = (self.rank / self.columns, self.rank % self.columns);
         let parts = self.columns_per_row();

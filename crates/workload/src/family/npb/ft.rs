@@ -58,7 +58,7 @@ pub(super) fn iteration(npb: &Npb, world: &Communicator, rank: u32) -> Vec<Op> {
     ops
 }
 
-/// With whom a rank turns its points, and its place there.
+/// Returns the groups in which a rank turns its points, and its place in each.
 fn groups(npb: &Npb, rank: u32) -> Vec<(Communicator, u32)> {
     let planes = 1 << log2_extents(npb.class)[2];
     if npb.ranks <= planes {

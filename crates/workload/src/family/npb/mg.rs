@@ -151,7 +151,7 @@ pub(super) fn iteration(npb: &Npb, rank: u32) -> Vec<Op> {
     ops
 }
 
-/// Of each level, the points along x and the distance to the neighbour behind, for tests.
+/// Returns for each level the points along x and the distance to the neighbour behind, for tests.
 #[cfg(test)]
 pub(super) fn levels_of(npb: &Npb, rank: u32) -> Vec<(u64, u32)> {
     let levels = Levels::new(npb.side(), npb.ranks, rank);

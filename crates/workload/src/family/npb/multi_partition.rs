@@ -7,7 +7,7 @@
 use super::{Npb, receive, send, share};
 use crate::Op;
 
-/// What a solver passes on for each point of a face.
+/// Data that a solver passes on for each point of a face.
 pub(super) struct Solver {
     /// Doubles on the way there.
     forward: u64,
@@ -80,7 +80,7 @@ impl Solver {
         ops
     }
 
-    /// From the first slab to the last, where a rank waits for the slab before its own, and back.
+    /// Sweeps from the first slab to the last, where a rank waits for the slab before its own, and back.
     fn sweep(&self, ops: &mut Vec<Op>, npb: &Npb, member: &Member, axis: usize) {
         let (q, tag) = (member.q, SWEEP_TAG + 2 * axis as u32);
         let [down, up] = [false, true].map(|is_up| member.neighbour(axis, is_up));

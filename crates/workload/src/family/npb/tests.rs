@@ -23,7 +23,7 @@ fn npb(benchmark: NpbBenchmark, class: NpbClass, ranks: u32) -> Npb {
     Npb { benchmark, class, ranks, iterations: 1, ..Npb::default() }
 }
 
-/// What a rank sends in an iteration: (peer, bytes).
+/// Returns the messages that a rank sends in an iteration: (peer, bytes).
 fn sends(npb: &Npb, rank: usize) -> Vec<(u32, u64)> {
     let send = |op: &Op| if let Op::Isend { peer, bytes, .. } = op { Some((peer.get(), *bytes)) } else { None };
     npb.programs(1).unwrap()[rank].ops().skip_while(|op| **op != Op::IterationStart).filter_map(send).collect()

@@ -152,7 +152,7 @@ params! {
     }
 }
 
-/// What is known of a step before it is simulated.
+/// Figures of a step that are known before it is simulated.
 #[derive(serde::Serialize)]
 struct StepFigures {
     #[serde(flatten)]

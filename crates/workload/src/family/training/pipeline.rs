@@ -178,8 +178,8 @@ mod tests {
         pipeline.elapsed(|stage, pass| Duration::from_us(forward(stage) * if pass.is_forward { 1 } else { 2 }))
     }
 
-    /// Of s stages each pass of m micro-batches takes F forward and B backward: (m + s - 1) (F + B), with v parts
-    /// (m v + s - 1) (F + B) (Narayanan et al., section 2.2).
+    /// Time of s stages, where each pass of m micro-batches takes F forward and B backward: (m + s - 1) (F + B), with v
+    /// parts (m v + s - 1) (F + B) (Narayanan et al., section 2.2).
     #[test]
     fn equal_stages_wait_for_the_bubble_of_the_formula() {
         for (stages, parts, micro_batches) in [(1, 1, 3), (4, 1, 9), (4, 1, 4), (4, 3, 8), (2, 2, 4)] {

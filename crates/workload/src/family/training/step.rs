@@ -232,7 +232,7 @@ impl<'a> Step<'a> {
         (pass.part * self.pipeline.micro_batches + pass.micro_batch) * 2 + u32::from(pass.is_forward)
     }
 
-    /// What a pass takes in is awaited from the start, and waited for before it computes.
+    /// Posts the receive of what a pass takes in at the start, and waits for it before the pass computes.
     fn receive(&mut self, from: u32, pass: Pass) {
         let (peer, tag) = (Some(self.numbering.at_stage(self.rank, from)), Some(self.tag(pass)));
         let receive = GraphOp::Receive { peer, tag, bytes: self.training.passed_on() };
@@ -382,7 +382,7 @@ impl Training {
         self.tokens() / u64::from(self.parallel.context) * width
     }
 
-    /// What of them an accelerator passes on, to the next stage or to experts [B].
+    /// Returns the part of them that an accelerator passes on, to the next stage or to experts [B].
     pub(super) fn passed_on(&self) -> u64 {
         self.activation() / if self.parallel.sequence { u64::from(self.parallel.tensor) } else { 1 }
     }
@@ -413,7 +413,8 @@ impl Training {
         if self.adapters.is_some() { Share::default() } else { self.embedding_parameters() }
     }
 
-    /// What is gathered before it is used: all parameters where they are divided, else what the optimizer has changed.
+    /// Returns what is gathered before it is used: all parameters where they are divided, else what the optimizer has
+    /// changed.
     fn gathered(&self, all: Share, trained: Share) -> Share {
         if self.parallel.zero == 3 { all } else { trained }
     }

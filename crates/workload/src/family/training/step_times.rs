@@ -12,11 +12,11 @@ pub struct StepTimes {
     pub operations: f64,
     /// Computation of an accelerator, with its optimizer, the mean over stages [s].
     pub computation_s: f64,
-    /// What stages wait for each other where all take the same time [s].
+    /// Time that stages wait for each other where all take the same time [s].
     pub bubble_s: f64,
-    /// What they wait more because some take longer: the last has the output layer [s].
+    /// Time that they wait more because some take longer: the last has the output layer [s].
     pub imbalance_s: f64,
-    /// What collectives within the nodes add, by their formula, of those that the computation waits for [s].
+    /// Time that collectives within the nodes add, by their formula, of those that the computation waits for [s].
     pub in_node_s: f64,
 }
 
@@ -114,7 +114,7 @@ fn mean(times: &[PassTime]) -> Duration {
     sum / times.len() as u64
 }
 
-/// By what one time is longer than another [s]; rounding may make it shorter by a few picoseconds.
+/// Returns the time by which one is longer than the other [s]; rounding may make it shorter by a few picoseconds.
 fn difference_s(longer: Duration, shorter: Duration) -> f64 {
     (longer.as_s_f64() - shorter.as_s_f64()).max(0.0)
 }

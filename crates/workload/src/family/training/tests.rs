@@ -19,7 +19,7 @@ pub(super) fn small() -> Training {
     Training { ranks: 4, model, parallel, node, batch: 8, ..Training::default() }
 }
 
-/// What a rank sends, but for the norm of the gradients [B].
+/// Returns the bytes that a rank sends, but for the norm of the gradients [B].
 fn sent(graph: &Graph) -> u64 {
     let of_op = |op| if let GraphOp::Send { bytes, .. } = op { bytes } else { 0 };
     graph.nodes().unwrap().ops().map(of_op).filter(|&bytes| bytes > 64).sum()
@@ -127,7 +127,7 @@ fn parameters_are_gathered_ahead_of_their_layers() {
     assert!(first_sent(&ahead) >= 3, "{}", first_sent(&ahead));
 }
 
-/// In one stage the gradients of the embedding are exchanged once; in two stages both have them for a group of their
+/// Gradients of the embedding are exchanged once in one stage; in two stages both have them for a group of their
 /// own, and then add them up: two of them send all of it to each other in halves, twice.
 #[test]
 fn an_embedding_that_is_the_output_layer_has_one_gradient() {
