@@ -69,7 +69,7 @@ SYSTEMS = {
 }
 LAUNCH = "500ns"  # Time of a kernel of a CUDA graph beyond its own.
 ADAPTERS = 16  # Rank of the adapters of the benchmark's fine-tuning.
-SIMULATED = 40  # Micro-batches of a stage with eight parts: three rounds, the fewest that are allowed.
+SIMULATED = 40  # Micro-batches of a stage with eight parts: three rounds, the fewest allowed.
 
 
 class Row(NamedTuple):
