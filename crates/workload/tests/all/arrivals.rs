@@ -39,7 +39,8 @@ fn spread(arrival: &Arrival, load: f64) -> f64 {
 }
 
 /// A cycle has B packets and takes T = B / peak + S, with E B / E T = load. By the renewal-reward theorem the variance
-/// per time is Var(B − load · T) / E T, where B − load · T = B · (1 − load / peak) − load · S, and S is exponential.
+/// per time is Var(B − load · T) / E T, where B − load · T = B · (1 − load / peak) − load · S, and S is
+/// exponential.
 fn burst_spread(bursts: &OnOff, load: f64) -> f64 {
     let (mean, peak) = (f64::from(bursts.burst), f64::from(bursts.peak));
     let variance = match bursts.length {

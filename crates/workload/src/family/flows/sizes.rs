@@ -362,8 +362,8 @@ mod tests {
         assert!(error("").contains("a last share of 0;"));
     }
 
-    /// Points alone: 100 · 0.5 + 4,000 · 0.25 + 9,000 · 0.25 = 3,300. Between them: 100 · 0.5 + 2,050 · 0.25 + 6,500 ·
-    /// 0.25 = 2,187.5.
+    /// Points alone: 100 · 0.5 + 4,000 · 0.25 + 9,000 · 0.25 = 3,300. Between them: 100 · 0.5 + 2,050 · 0.25 +
+    /// 6,500 · 0.25 = 2,187.5.
     #[test]
     fn a_number_alone_in_the_first_line_is_the_mean() {
         let draws = |mean: &str, steps| {
