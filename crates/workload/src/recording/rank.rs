@@ -146,7 +146,7 @@ pub struct Completion {
 /// A collective as one member called it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CollectiveCall {
-    /// Which one.
+    /// Kind of the collective.
     pub kind: Kind,
     /// Number of the communicator.
     pub communicator: u32,
