@@ -39,6 +39,6 @@ pub struct CapturedFrame {
 pub struct Capture {
     /// Host of the port.
     pub host: HostId,
-    /// In order of time; those that have not been written.
+    /// Frames not yet written, in order of time.
     pub frames: Vec<CapturedFrame>,
 }

@@ -11,7 +11,7 @@ use crate::{capture::Capture, capture::CapturedFrame, frame::pcapng, params::Sim
 pub struct CapturedPort {
     /// Its number in the shard of the host.
     pub port: PortIndex,
-    /// What it keeps.
+    /// Capture of its frames.
     pub capture: Capture,
     /// The other ends of its connections, by the numbers of these.
     pub peers: BTreeMap<u32, CapturedPeer>,

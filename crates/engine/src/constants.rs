@@ -49,7 +49,7 @@ pub struct RunConstants {
     pub connection_hosts: Vec<[u32; 2]>,
     /// Where copies of flooded frames stand in the routes, which lead nowhere.
     pub flood_route: u32,
-    /// In flow-level mode, what connections use where switches decide for every packet.
+    /// Branches that connections use in flow-level mode where switches decide for every packet.
     pub branches: Option<Branches>,
     /// Aggregation trees of jobs that reduce in the network.
     pub trees: Option<AggregationTrees>,
@@ -57,7 +57,7 @@ pub struct RunConstants {
     pub packet_routing: Option<Arc<dyn RouteStart>>,
     /// Most links between switches of a path, where that routing decides when a packet leaves for a switch.
     pub hops_decided_ahead: Option<u32>,
-    /// Which class sends next.
+    /// Scheduler that selects the class that sends next.
     pub scheduler: Scheduler,
     /// Priority group of each priority.
     pub group_of_priority: [usize; Priority::COUNT],
@@ -101,7 +101,7 @@ pub struct RunConstants {
     pub largest_frame: u32,
     /// Streams are measured from here on.
     pub warm_up: Time,
-    /// Of each job: whether the run may end without it.
+    /// Flag of each job: whether the run may end without it.
     pub is_background: Vec<bool>,
     /// Jobs in flow-level mode.
     pub is_fluid: Vec<bool>,
@@ -175,7 +175,7 @@ impl RunConstants {
         self.pause_mask_of_group[..self.group_count].iter().filter(|&&mask| mask != 0).count()
     }
 
-    /// What reserves and headroom of a switch take [B].
+    /// Returns the memory that reserves and headroom of a switch take [B].
     pub fn reserved(&self, ports: u64, headroom_total: u64) -> u64 {
         ports * self.group_count as u64 * self.params.switch.reserve.get() + headroom_total
     }

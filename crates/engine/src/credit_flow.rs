@@ -86,7 +86,7 @@ pub struct Travelling {
 }
 
 impl Wires {
-    /// What travels to each port, by priority.
+    /// Returns the units that travel to each port, by priority.
     pub fn travelling(&self) -> IndexVec<PortIndex, [Travelling; Priority::COUNT]> {
         let mut ports = IndexVec::from(vec![[Travelling::default(); Priority::COUNT]; self.credits.ports.len()]);
         // Other events may have no port as their place.

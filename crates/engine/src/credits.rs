@@ -24,7 +24,7 @@ use crate::{frame::size::PREAMBLE_AND_GAP, packet::Packet};
 
 /// Credits of all ports of a shard; without ports, nothing is under credits.
 pub struct CreditCounters {
-    /// By port.
+    /// Credits by port.
     pub ports: IndexVec<PortIndex, PortCredits>,
     /// Priorities under credits, a bit each.
     pub priorities: u8,
@@ -35,22 +35,22 @@ pub struct CreditCounters {
 /// Credits of one port: for what it sends, and of its own buffers.
 #[derive(Clone, Debug)]
 pub struct PortCredits {
-    /// From the moment when room here is free to the arrival of the credits at the peer.
+    /// Delay from the moment when room here is free to the arrival of the credits at the peer.
     pub return_delay: Duration,
     /// Classes whose first packet lacks credits, a bit each.
     pub blocked_classes: u8,
-    /// Of each priority.
+    /// Credits of each priority.
     pub channels: [ChannelCredits; Priority::COUNT],
 }
 
 /// Credits of one virtual channel, at both of its ends. Counted in units.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelCredits {
-    /// What the port may still send.
+    /// Units that the port may still send.
     pub available: u32,
     /// The buffer at the far end.
     pub limit: u32,
-    /// What the buffer of this port holds.
+    /// Units that the buffer of this port holds.
     pub held: u32,
     /// The buffer of this port.
     pub buffer: u32,
@@ -121,7 +121,7 @@ impl Default for CreditCounters {
 }
 
 impl CreditCounters {
-    /// Of `priorities`, a bit each; one credit stands for `unit` bytes. Without ports yet.
+    /// Creates counters of `priorities`, a bit each, without ports yet; one credit stands for `unit` bytes.
     pub fn new(priorities: u8, unit: u32) -> CreditCounters {
         CreditCounters { ports: IndexVec::default(), priorities, unit }
     }
@@ -138,7 +138,7 @@ impl CreditCounters {
         self.priorities & 1 << priority != 0
     }
 
-    /// What a packet of `wire` bytes takes of a buffer.
+    /// Returns the units that a packet of `wire` bytes takes of a buffer.
     #[inline]
     pub fn units(&self, wire: u32) -> u32 {
         (wire - PREAMBLE_AND_GAP).div_ceil(self.unit)

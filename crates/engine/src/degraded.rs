@@ -19,7 +19,7 @@ use crate::fec::ForwardErrorCorrection;
 use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::link_retry::{Cable, LinkRetry, MESSAGE, Replays, RetryingSender};
 
-/// What a bit error rate is counted in: 10^-18.
+/// Unit of bit error rates: 10^-18.
 const RATE_STEPS: u64 = 1_000_000_000_000_000_000;
 
 /// A link with bit errors in both directions.

@@ -5,7 +5,7 @@ use etherweave_primitives::Time;
 
 use crate::packet::Handle;
 
-/// What happens. The number is part of the order of simultaneous events at one place.
+/// Kind of an event. The number is part of the order of simultaneous events at one place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -158,9 +158,9 @@ impl EventKey {
         PortIndex::new((self.0 >> 32) as u32)
     }
 
-    /// What happens.
+    /// Returns the kind of the event.
     pub fn kind(self) -> Kind {
-        /// As many as five bits count, so that no bound is checked.
+        /// Kinds, as many as five bits count, so that no bound is checked.
         const ALL: [Kind; 32] = {
             let mut kinds = [Kind::Start; 32];
             let mut next = 0;
@@ -179,7 +179,7 @@ impl EventKey {
         self.0 >> EventKey::INDEX_BITS & EventKey::KINDS == kind as u64
     }
 
-    /// Which of several.
+    /// Returns the index among several.
     pub fn index(self) -> u32 {
         self.0 as u32 & (EventKey::INDICES - 1)
     }
@@ -194,11 +194,11 @@ pub struct Event {
     pub key: EventKey,
     /// Kind-specific: the packet, or what is packed in bits.
     pub bits: u32,
-    /// What it will touch, as far as it is known beforehand; see [`PrefetchHint`]. Not part of the order.
+    /// Memory that it will touch, as far as it is known beforehand; see [`PrefetchHint`]. Not part of the order.
     pub hint: PrefetchHint,
 }
 
-/// What an arriving packet will touch: memory that can be fetched before the packet itself is read.
+/// Memory that an arriving packet will touch, and that can be fetched before the packet itself is read.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PrefetchHint(u32);
 

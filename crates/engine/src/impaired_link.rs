@@ -67,7 +67,7 @@ pub struct ImpairedLink {
     pub background: Option<Background>,
 }
 
-/// What packets beside messages of flow-level mode need to know of their link.
+/// State of a link that packets beside messages of flow-level mode need.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Background {
     /// When the next can arrive: none overtakes another.
@@ -87,7 +87,7 @@ pub struct LinkOutage {
     pub bytes: u64,
     /// When the last of them was sent.
     pub last_loss: Option<Time>,
-    /// What has to arrive again.
+    /// Data that has to arrive again.
     pub losses: Vec<LostData>,
 }
 

@@ -23,7 +23,7 @@ pub struct LostData {
 }
 
 impl LostData {
-    /// Of a packet that a link loses at `time`, if it has to do with data.
+    /// Returns the data of a packet that a link loses at `time`, if it has to do with data.
     pub fn of(packet: &Packet, time: Time) -> Option<LostData> {
         let (sender, end) = match packet.kind {
             PacketKind::Data => (packet.sender, packet.offset + u64::from(packet.payload)),
@@ -48,7 +48,7 @@ pub struct ResentData {
 }
 
 impl ResentData {
-    /// Of a packet that arrives at `time`.
+    /// Returns the data of a packet that arrives at `time`.
     pub fn of(packet: &Packet, time: Time) -> ResentData {
         let end = packet.offset + u64::from(packet.payload);
         ResentData { sender: packet.sender, begin: packet.offset, end, time }
@@ -69,16 +69,16 @@ pub struct Recovery {
     pub recovered: Option<Time>,
 }
 
-/// What arrived again, by sender.
+/// Data that arrived again, by sender.
 pub struct Arrivals {
-    /// In order of time.
+    /// Data that arrived again, in order of time.
     resent: BTreeMap<u32, Vec<ResentData>>,
-    /// What of each sender has arrived at all [B].
+    /// Data of each sender that has arrived at all [B].
     received: BTreeMap<u32, u64>,
 }
 
 impl Arrivals {
-    /// From all that were sent again, and by sender what had arrived at the end.
+    /// Collects all data that was sent again, and what had arrived of each sender at the end.
     pub fn new(resent: Vec<ResentData>, received: Vec<(u32, u64)>) -> Arrivals {
         let mut by_sender: BTreeMap<u32, Vec<ResentData>> = BTreeMap::new();
         for data in resent {

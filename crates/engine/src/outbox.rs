@@ -51,7 +51,7 @@ pub struct LoadReport {
     pub time: Time,
     /// Its number in the run, or that of the two groups.
     pub queue: u32,
-    /// What it holds now, or what was sent [B].
+    /// Bytes that it holds now, or that were sent [B].
     pub bytes: u32,
 }
 

@@ -48,9 +48,9 @@ pub struct Packet {
     pub side: u32,
     /// Number in the run of the connection end that sends it.
     pub sender: u32,
-    /// What it is.
+    /// Kind of the packet.
     pub kind: PacketKind,
-    /// What PFC pauses.
+    /// Priority that PFC pauses.
     pub priority: u8,
     /// See [`flags`].
     pub flags: u8,
@@ -59,7 +59,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// What its frame takes of a memory: preamble and gap are on the wire only [B].
+    /// Returns the memory that its frame takes: preamble and gap are on the wire only [B].
     #[inline]
     pub fn stored(&self) -> u32 {
         self.wire - PREAMBLE_AND_GAP
@@ -91,10 +91,10 @@ impl Packet {
     }
 }
 
-/// What a packet carries where switches decide packet by packet.
+/// Route state that a packet carries where switches decide packet by packet.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PacketRoute {
-    /// For the routing.
+    /// State of the routing.
     pub routed: RoutedPacket,
     /// The port by which it leaves the switch where it is, numbered in the shard.
     pub egress: PortIndex,
@@ -117,13 +117,13 @@ impl PacketRoute {
 pub struct Packets {
     slots: IndexVec<Handle, Packet>,
     free: Vec<Handle>,
-    /// By handle, where packets are routed one by one; otherwise empty.
+    /// Routes by handle, where packets are routed one by one; otherwise empty.
     routes: IndexVec<Handle, PacketRoute>,
     /// When the last byte of each packet is in the node where it is, by handle; empty where nothing is asserted.
     tails: IndexVec<Handle, Time>,
     sides: Vec<SackBlocks>,
     sides_free: Vec<u32>,
-    /// By place in the side slab, where switches write telemetry; otherwise empty.
+    /// Telemetry by place in the side slab, where switches write it; otherwise empty.
     paths: Vec<PathTelemetry>,
 }
 
@@ -195,7 +195,7 @@ impl Packets {
         }
     }
 
-    /// What a packet carries for its routing.
+    /// Returns the state that a packet carries for its routing.
     #[inline]
     pub fn route(&self, handle: Handle) -> &PacketRoute {
         &self.routes[handle]
@@ -252,7 +252,7 @@ impl Packets {
         }
     }
 
-    /// What switches have written into a packet with this side entry.
+    /// Returns the telemetry that switches have written into a packet with this side entry.
     pub fn path(&self, side: u32) -> Option<&PathTelemetry> {
         self.paths.get(side as usize)
     }
@@ -265,7 +265,8 @@ impl Packets {
         self.paths[side as usize] = path;
     }
 
-    /// What switches have written into a packet, to be changed. The first one makes a side entry.
+    /// Returns the telemetry that switches have written into a packet, to be changed. The first call makes a side
+    /// entry.
     pub fn path_mut(&mut self, handle: Handle) -> &mut PathTelemetry {
         if self.slots[handle].side == NO_SIDE {
             let side = self.insert_side(SackBlocks::default());

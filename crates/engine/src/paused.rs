@@ -22,7 +22,7 @@ impl PauseCounters {
     }
 }
 
-/// What the peer has paused: per priority.
+/// State of the priorities that the peer has paused.
 #[derive(Clone, Copy, Debug)]
 pub struct Paused {
     /// Priorities that the peer has paused.

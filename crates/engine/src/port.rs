@@ -31,7 +31,7 @@ pub struct PeerLink(u32);
 impl PeerLink {
     const IMPAIRED: u32 = 1 << 31;
 
-    /// To a shard.
+    /// Creates a link to a peer in a shard.
     #[inline]
     pub fn to_shard(shard: u32) -> PeerLink {
         debug_assert!(shard < PeerLink::IMPAIRED, "there are fewer shards");
@@ -64,7 +64,7 @@ pub struct ClassQueue {
     packets: PacketList,
     /// Deficit of the round robin [B].
     pub deficit: i32,
-    /// Which class it is, of the state that stands in the port itself.
+    /// Class of the queue, of the state that stands in the port itself.
     number: u8,
 }
 
@@ -131,7 +131,7 @@ struct ClassStates {
 }
 
 impl ClassStates {
-    /// As `first_number`: no class was used yet.
+    /// Value of `first_number` while no class was used yet.
     const UNUSED: u8 = u8::MAX;
 
     /// The state of a class that is neither the first nor the second; makes it one of them, or makes room for it.
@@ -175,7 +175,7 @@ impl std::ops::IndexMut<usize> for ClassStates {
     }
 }
 
-/// What few packets touch: of a port without pauses and with one class, none.
+/// State that few packets touch: of a port without pauses and with one class, none.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Rest {
@@ -194,7 +194,7 @@ pub struct Port {
     /// The transmitter is busy until then.
     pub busy_until: Time,
     byte_time: ByteTime,
-    /// From the last bit sent to service at the peer: propagation and the peer's latency.
+    /// Delay from the last bit sent to service at the peer: propagation and the peer's latency.
     pub delay: Duration,
     /// A cut-through peer acts once so much time of a packet has passed.
     pub header_time: Duration,
@@ -267,7 +267,7 @@ impl Port {
         &mut self.class_states[priority].counters
     }
 
-    /// From the last bit of a pause frame to its effect at the peer: propagation and reaction time.
+    /// Returns the delay from the last bit of a pause frame to its effect at the peer: propagation and reaction time.
     pub fn pause_delay(&self) -> Duration {
         self.class_states.rest.pause_delay
     }
@@ -277,12 +277,12 @@ impl Port {
         self.byte_time.of(64)
     }
 
-    /// What the peer has paused.
+    /// Returns the priorities that the peer has paused.
     pub fn paused(&self) -> &Paused {
         self.class_states.rest.paused.as_deref().unwrap_or(&Paused::NOTHING)
     }
 
-    /// What the peer has paused, to be changed.
+    /// Returns the priorities that the peer has paused, to be changed.
     pub fn paused_mut(&mut self) -> &mut Paused {
         self.class_states.rest.paused.get_or_insert_with(|| Box::new(Paused::NOTHING))
     }
@@ -343,12 +343,12 @@ impl Port {
         self.class_states.rest.second.queue.first()
     }
 
-    /// What waits in the queues of all classes, as buffers count [B].
+    /// Returns the bytes that wait in the queues of all classes, as buffers count [B].
     pub fn queued(&self) -> u32 {
         crate::frame::pause::priorities(self.waiting).map(|class| self.queue(class).bytes).sum()
     }
 
-    /// What it has sent in all [B on the wire].
+    /// Returns the bytes that it has sent in all [B on the wire].
     pub fn sent(&self) -> u64 {
         let sent = |state: &ClassState| state.counters.tx_bytes;
         let ClassStates { rest, first } = &self.class_states;

@@ -167,7 +167,7 @@ impl EventQueue {
         Some(event)
     }
 
-    /// What is left of the cursor's bucket, the latest first.
+    /// Returns the events that are left of the cursor's bucket, the latest first.
     pub fn bucket(&self) -> &[Event] {
         &self.current
     }
@@ -334,7 +334,7 @@ impl<const N: usize> Calendar<N> {
         self.heads[number as usize % BUCKETS]
     }
 
-    /// What a list holds from one of its chunks on.
+    /// Returns the events that a list holds from one of its chunks on.
     fn list(&self, next: u32) -> Upcoming<'_, N> {
         Upcoming { chunks: &self.chunks.all, next }
     }
@@ -400,7 +400,7 @@ impl<const N: usize> Chunks<N> {
     }
 }
 
-/// Which buckets hold events: one bit each, and one summary bit per word.
+/// Buckets that hold events: one bit each, and one summary bit per word.
 struct Bitmap {
     words: [u64; BUCKETS / 64],
     summary: u64,

@@ -43,7 +43,7 @@ impl Shaper {
     }
 }
 
-/// What a shaper counts of a packet of `wire` bytes.
+/// Returns the bytes that a shaper counts of a packet of `wire` bytes.
 fn counted(wire: u32) -> u32 {
     wire - PREAMBLE_AND_GAP - CHECK_SEQUENCE
 }
@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    /// At 1 Gb/s a byte takes 8 ns.
+    /// Time of a byte at 1 Gb/s [ps]: 8 ns.
     const BYTE: u64 = 8_000;
     const FRAME: u32 = 1_538;
 

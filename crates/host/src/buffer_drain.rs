@@ -3,7 +3,7 @@
 use etherweave_engine::params::CommandStall;
 use etherweave_primitives::{Duration, Time};
 
-/// What is in the buffer, by the time that it takes to drain.
+/// Data in the buffer, by the time that it takes to drain.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferDrain {
     empty_at: Time,
@@ -35,8 +35,8 @@ impl BufferDrain {
         self.empty_at.since(now)
     }
 
-    /// From when on what comes at `now` may drain, by all that has stopped reception until then: before anything is
-    /// added.
+    /// Returns the time from which on data that comes at `now` may drain, by all that has stopped reception until then:
+    /// before anything is added.
     #[inline]
     pub fn drains_from(&mut self, now: Time, stall: Option<&CommandStall>) -> Time {
         match stall {

@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Time};
 
 use super::BufferDrain;
 
-/// What packets of a run take of the bus.
+/// Time that packets of a run take of the bus.
 #[derive(Clone, Debug)]
 pub struct Bus {
     pcie: Pcie,
@@ -52,7 +52,7 @@ fn in_memory(wire: u32, payload: u32, is_in_kernel: bool) -> u32 {
     if is_in_kernel { wire - PREAMBLE_AND_GAP } else { payload }
 }
 
-/// What is modelled between NIC and memory besides a rate.
+/// Interface between NIC and memory, beside its rate.
 #[derive(Clone, Debug)]
 pub struct HostInterface {
     bus: Option<Bus>,
@@ -68,7 +68,7 @@ impl HostInterface {
         (bus.is_some() || command_stall.is_some()).then_some(HostInterface { bus, byte, command_stall })
     }
 
-    /// From when on a received packet may drain, and how long that takes.
+    /// Returns the time from which on a received packet may drain, and how long that takes.
     pub fn receive(&self, now: Time, buffer: &mut BufferDrain, packet: &Packet) -> (Time, Duration) {
         let start = buffer.drains_from(now, self.command_stall.as_ref());
         let moved = match &self.bus {

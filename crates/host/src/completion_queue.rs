@@ -16,17 +16,17 @@ pub(super) struct CompletionQueue {
     profile: ModerationProfile,
     totals: QueueTotals,
     adaptive: Option<AdaptiveModeration>,
-    /// What adaptive moderation chooses from.
+    /// Profiles that adaptive moderation chooses from.
     profiles: [ModerationProfile; PROFILES],
 }
 
 impl CompletionQueue {
-    /// Of what is received.
+    /// Creates the queue for received frames.
     pub fn of_receive(params: &ReceiveParams) -> CompletionQueue {
         CompletionQueue::new(params.timer, &params.moderation, params.timer.receive_profiles())
     }
 
-    /// Of what is sent.
+    /// Creates the queue for sent frames.
     pub fn of_transmit(params: &TransmitParams) -> CompletionQueue {
         CompletionQueue::new(params.timer, &params.moderation, params.timer.transmit_profiles())
     }
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(raised(ModerationTimer::Completion, Moderation::Off {}, &[5]), [5]);
     }
 
-    /// What comes between the interrupt and its handler is polled.
+    /// Frames between the interrupt and its handler are polled.
     #[test]
     fn a_frame_after_the_interrupt_does_not_postpone_it() {
         assert_eq!(raised(ModerationTimer::Completion, fixed(8, 9), &[0, 8, 9]), [8, 8, 8]);

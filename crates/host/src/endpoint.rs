@@ -21,7 +21,7 @@ pub struct Endpoint {
     pub remote: EndpointIndex,
     /// First entry of its path in the route table.
     pub route: u32,
-    /// What stands there, if routes are known beforehand.
+    /// Egress that stands there, if routes are known beforehand.
     pub first_egress: PortIndex,
     /// The next endpoint in the NIC's ring of senders.
     pub behind: EndpointIndex,
@@ -49,7 +49,7 @@ pub struct Endpoint {
     pub remote_port: PortIndex,
     /// Global hosts of this end and the other: for reports.
     pub hosts: (u32, u32),
-    /// What of the intake came before the end of the warm-up [B].
+    /// Bytes of the intake that came before the end of the warm-up [B].
     pub warm_up_intake: u64,
     /// Messages with numbers.
     pub numbers: MessageNumbers,
@@ -64,26 +64,26 @@ pub struct MessageNumbers {
     pub matched: u16,
 }
 
-/// What a packet or a message will need of an endpoint, in cache lines.
+/// Cache lines that a packet or a message will need of an endpoint.
 pub mod lines {
     use std::ops::Range;
 
-    /// To send data, or to take an acknowledgement: what is common, the requester.
+    /// Lines to send data, or to take an acknowledgement: the common ones, the requester.
     pub const REQUESTER: Range<usize> = 0..3;
-    /// What is common.
+    /// Lines that all kinds of packets need.
     pub const COMMON: Range<usize> = 0..1;
     /// The same, and where the state of a transport stands that is beside the endpoint.
     pub const POINTER: Range<usize> = 0..2;
-    /// To take data, beside what is common: the responder, messages that will arrive.
+    /// Lines to take data, beside the common ones: the responder, messages that will arrive.
     pub const RESPONDER: Range<usize> = 3..5;
-    /// To announce a message, or to take an announcement.
+    /// Lines to announce a message, or to take an announcement.
     pub const MESSAGES: Range<usize> = 4..5;
 }
 
 /// Bytes that have reached the owner of an endpoint.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Intake {
-    /// In all [B].
+    /// Bytes in all [B].
     pub bytes: u64,
     /// When the last arrived.
     pub last: Time,

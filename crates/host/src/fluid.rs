@@ -52,7 +52,7 @@ struct Load {
     began: Time,
 }
 
-/// What of `bytes` has come by `time`, if they come evenly from `began` until `end`.
+/// Returns the part of `bytes` that has come by `time`, if they come evenly from `began` until `end`.
 fn come_by(time: Time, bytes: u64, [began, end]: [Time; 2]) -> u64 {
     let (part, all) = (time.min(end).since(began).as_ps(), end.since(began).as_ps().max(1));
     (u128::from(bytes) * u128::from(part) / u128::from(all)) as u64
@@ -359,7 +359,8 @@ impl Nics {
         fluid.carried(now, place, wires.constants.fluid_tables(), load.packets, load.wire, &mut count);
     }
 
-    /// What of messages to an endpoint has come since the warm-up, of those that have not come whole at the end [B].
+    /// Returns the bytes that have come since the warm-up of messages to an endpoint that are incomplete at the end
+    /// [B].
     pub fn fluid_partly_come(&self, wires: &Wires, endpoint: EndpointIndex, end: Time) -> u64 {
         // Without flow-level mode the sender may be in another shard.
         let Some(fluid) = &wires.fluid else { return 0 };

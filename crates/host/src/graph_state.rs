@@ -67,7 +67,7 @@ impl Streams {
 /// See the module.
 pub struct GraphState {
     pub(super) run: GraphRun,
-    /// What the receive that is about to complete has taken, for a driver.
+    /// Result of the receive that is about to complete, for a driver.
     pub(super) received: Option<Received>,
     /// When an event ends the next wait of a driver.
     pub(super) wakes_at: Time,

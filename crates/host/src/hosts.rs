@@ -25,7 +25,7 @@ pub struct Nics {
     pub contexts: Contexts,
     /// Initiators of dynamically connected transport, where it is used.
     pub initiators: Option<Initiators>,
-    /// What chooses ports, where hosts have several.
+    /// Selection of ports, where hosts have several.
     pub ports: SendingPorts,
     /// Flowlets of endpoints, where a routing distinguishes them.
     pub flowlets: IndexVec<EndpointIndex, Flowlet>,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use etherweave_kernel::indices::EndpointIndex;
 
-/// What a receive asks for, or a message brings.
+/// Source and tag that a receive asks for, or a message brings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
     /// Endpoint of the source: the first, where a pair of ranks has several connections.

@@ -9,7 +9,7 @@ use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::Time;
 use etherweave_transport::ByteRange;
 
-/// What a message is for.
+/// Purpose of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum MessageKind {
@@ -75,7 +75,7 @@ impl MessageKind {
 /// A message, as its receiver knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// What it is for.
+    /// Purpose of the message.
     pub kind: MessageKind,
     /// Whether its receiver has it already, from beyond bytes that are missing.
     pub is_taken: bool,
@@ -114,7 +114,7 @@ impl Message {
         ByteRange::new(self.end - self.bytes, self.end)
     }
 
-    /// As an announcement to `endpoint`.
+    /// Returns the announcement of the message to `endpoint`.
     pub fn announcement(&self, endpoint: EndpointIndex) -> Packet {
         Packet {
             next: NO_PACKET,
@@ -136,7 +136,7 @@ impl Message {
         }
     }
 
-    /// From an announcement.
+    /// Returns the message of an announcement.
     pub fn announced(packet: &Packet) -> Message {
         Message {
             kind: MessageKind::ALL[usize::from(packet.header_bits)],

@@ -81,11 +81,11 @@ enum Outcome {
 enum State {
     /// On the best profile, until the load changes.
     ParkedOnTop,
-    /// For as many windows as it has stepped.
+    /// Parked for as many windows as it has stepped.
     ParkedTired,
-    /// To profiles that wait longer.
+    /// Steps to profiles that wait longer.
     GoingRight,
-    /// To profiles that wait less.
+    /// Steps to profiles that wait less.
     GoingLeft,
 }
 
@@ -189,7 +189,7 @@ impl AdaptiveModeration {
         self.step();
     }
 
-    /// To the next profile. False at the end of the table.
+    /// Steps to the next profile. Returns false at the end of the table.
     fn step(&mut self) -> bool {
         let is_right = self.state == State::GoingRight;
         let end = if is_right { PROFILES as u8 - 1 } else { 0 };
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(profiles(&[window(32), window(8), window(16), window(8), window(8)]), [1, 2, 1, 1, 1]);
     }
 
-    /// At equal rates a queue turns each time: 1, 0, 1, 0, ... until ten steps have tired it. Then it stays for nine
+    /// Turns each time at equal rates: 1, 0, 1, 0, ... until ten steps have tired the queue. Then it stays for nine
     /// windows, and leaves at the tenth.
     #[test]
     fn a_queue_whose_rates_never_change_tires_and_rests() {

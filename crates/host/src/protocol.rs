@@ -369,7 +369,7 @@ macro_rules! define_protocols {
 etherweave_transport::transports!(define_protocols);
 
 impl Endpoint {
-    /// What the receiving side has counted.
+    /// Returns the counters of the receiving side.
     pub fn received(&self) -> ReceivedCounts {
         ReceivedCounts { resent_last: self.resent_last, ..self.protocol.received() }
     }

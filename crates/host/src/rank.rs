@@ -22,7 +22,7 @@ pub struct RankState {
     pub is_started: bool,
     /// Whether its program has ended.
     pub is_done: bool,
-    /// What it performs, unless that is a graph.
+    /// Program that it runs, unless that is a graph.
     program: Program,
     cursor: ProgramCursor,
     pub(super) graph: Option<Box<GraphState>>,
@@ -30,7 +30,7 @@ pub struct RankState {
     pub outstanding: u32,
     /// WRITEs that are not acknowledged, in the order in which they were posted.
     pub(super) puts: VecDeque<OpenPut>,
-    /// What has been sent of the present message, in fragments [B].
+    /// Bytes of the present message that have been sent in fragments [B].
     pub(super) fragments_sent: u64,
     /// Receives and messages.
     pub matching: Matching,

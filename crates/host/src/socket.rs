@@ -21,9 +21,9 @@ pub(super) struct PendingWrite {
 /// receive queue is there, or interrupts for what is sent are not modelled.
 #[derive(Clone, Copy, Debug)]
 pub struct Channels {
-    /// What its thread sends leaves by that of the thread's core.
+    /// Queue of what its thread sends: that of the thread's core.
     pub of_thread: ReceiveQueueIndex,
-    /// What the interrupt side sends leaves by that of its receive queue.
+    /// Queue of what the interrupt side sends: that of its receive queue.
     pub of_softirq: ReceiveQueueIndex,
     present: ReceiveQueueIndex,
 }
@@ -38,9 +38,9 @@ impl Channels {
 
 /// One end of a TCP connection.
 pub struct TcpState {
-    /// What it sends.
+    /// Sending side.
     pub sender: Sender,
-    /// What it receives.
+    /// Receiving side.
     pub receiver: Receiver,
     pub(super) mss: u32,
     pub(super) is_ecn: bool,
@@ -69,7 +69,7 @@ pub struct TcpState {
     /// Frames in what it merges last there, and of those that are being finished.
     pub(super) merged_frames: u32,
     pub(super) finished_frames: u32,
-    /// In the batch that is being finished: it has frames, one of them wants an acknowledgement, one is one.
+    /// Flags of the batch that is being finished: it has frames, one of them wants an acknowledgement, one is one.
     pub(super) is_touched: bool,
     pub(super) wants_ack: bool,
     pub(super) is_acked: bool,

@@ -70,7 +70,7 @@ impl Hosts {
         self.processors.begin(wires, thread, task, cost, PrefetchHint::default());
     }
 
-    /// What a task costs now; reads and writes learn how many bytes they move.
+    /// Returns the cost of a task now; reads and writes learn how many bytes they move.
     fn priced(&mut self, wires: &mut Wires, thread: ThreadIndex, task: Task) -> (Task, TaskCost) {
         let costs = &wires.constants.params.host.cpu;
         match task {

@@ -29,7 +29,7 @@ pub enum Task {
     Post,
 }
 
-/// What a thread is for.
+/// Role of a thread.
 pub enum Role {
     /// Runs a rank's program, or the first stream of its graph.
     Rank(Box<RankState>),
@@ -55,15 +55,15 @@ pub struct Thread {
     pub core: CoreIndex,
     /// Complex of its core: threads of a host that share a last-level cache have the same.
     pub complex: u32,
-    /// What interrupts had taken of the core when the present task began; `None` while it needs no shared core.
+    /// Time that interrupts had taken of the core when the present task began; `None` while it needs no shared core.
     pub interrupts: Option<Duration>,
     /// When its last message to a rank of the same host is in that rank's queue.
     pub shared_at: Time,
-    /// What is to be done.
+    /// Tasks to be done.
     pub inbox: VecDeque<Task>,
-    /// What is being done.
+    /// Task that is being done.
     pub current: Option<Task>,
-    /// What it is for.
+    /// Role of the thread.
     pub role: Role,
 }
 

@@ -19,7 +19,7 @@ use etherweave_workload::{Block, Op, Program};
 /// The shard at the far end of all links, which does not exist.
 const ELSEWHERE: u32 = 1;
 const RATE: BitRate = BitRate::from_gbps(100);
-/// From the last bit sent to service at the far end.
+/// Delay from the last bit sent to service at the far end.
 const DELAY: Duration = Duration::from_ns(300);
 const END: Time = Time::from_ps(1_000_000_000);
 

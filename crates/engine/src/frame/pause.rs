@@ -14,19 +14,19 @@ const PFC: u16 = 0x0101;
 pub struct PauseFrame {
     /// Priorities that it names, a bit each. Between ports with PFC, one of 802.3x names none.
     pub enable: u8,
-    /// Of those, the ones to stop.
+    /// Priorities among those that it stops.
     pub stop: u8,
-    /// For how long [512 bit times].
+    /// Duration of the pause [512 bit times].
     pub quanta: u16,
 }
 
 impl PauseFrame {
-    /// As one number, for an event.
+    /// Packs the frame into one number, for an event.
     pub fn pack(self) -> u32 {
         u32::from(self.enable) << 24 | u32::from(self.stop) << 16 | u32::from(self.quanta)
     }
 
-    /// From one number.
+    /// Unpacks the frame from one number.
     pub fn unpack(word: u32) -> PauseFrame {
         PauseFrame { enable: (word >> 24) as u8, stop: (word >> 16) as u8, quanta: word as u16 }
     }

@@ -39,7 +39,7 @@ fn packet(kind: PacketKind, header_bits: u8, payload: u32) -> Packet {
     }
 }
 
-/// From host 1 to host 2.
+/// Frame from host 1 to host 2.
 fn captured(content: Captured) -> CapturedFrame {
     let (source, destination) = (HostId::new(1), HostId::new(2));
     CapturedFrame { time: Time::ZERO, is_outgoing: true, source, destination, queue: 0, transport: 0, content }

@@ -54,7 +54,7 @@ pub enum PeerResponse {
 const QUANTA: [(u64, u64); 8] =
     [(10, 67), (25, 80), (40, 118), (50, 147), (100, 394), (200, 453), (400, 905), (800, 905)];
 const QUANTUM: Bytes = Bytes::new(512 / 8);
-/// Of rates that the table does not list: 394 quanta at 100 Gb/s, the longest from 25 Gb/s on.
+/// Response time at rates that the table does not list: 394 quanta at 100 Gb/s, the longest from 25 Gb/s on.
 const LONGEST_RESPONSE: Duration = Duration::from_ps(2_017_280);
 
 impl PeerResponse {

@@ -246,8 +246,8 @@ impl MpiParams {
 /// A copy by a core of the testbed, as UCX reckons it: 1 KiB at 5,800 MiB/s (`BCOPY_BW` of `ucp_context.c`).
 pub const UCX_COPY_PER_KIB: Duration = Duration::from_ps(1_000_000_000_000 / (5_800 << 10));
 
-/// From where on rendezvous by READ is faster than an eager message, as UCX estimates it on a link of `rate`
-/// (`ucp_ep_config_calc_rndv_thresh` of `ucp_ep.c`, versions 1.5 to 1.8).
+/// Returns the size from which on rendezvous by READ is faster than an eager message, as UCX estimates it on a link of
+/// `rate` (`ucp_ep_config_calc_rndv_thresh` of `ucp_ep.c`, versions 1.5 to 1.8).
 ///
 /// Latency 0.8 us plus 1 ns for each of 48 connections, 40 ns of overhead per operation, 90 ns for a registered buffer
 /// in its cache; rendezvous counts for 1 % less than it takes; of the link, the share of payloads of 4,096 B.

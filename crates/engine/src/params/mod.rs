@@ -70,7 +70,7 @@ use crate::fec::ClassCodes;
 pub struct SimParams {
     /// Every switch.
     pub switch: SwitchParams,
-    /// What stops senders before buffers overflow.
+    /// Flow control that stops senders before buffers overflow.
     pub flow_control: FlowControl,
     /// How traffic classes share a port.
     pub ets: Ets,

@@ -7,7 +7,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, params};
 const HEADER: u64 = 24;
 /// A completion queue entry of the NIC [B].
 const COMPLETION: u64 = 64;
-/// What acknowledgements and flow control of the link leave to transactions, in thousandths.
+/// Share of the link that acknowledgements and flow control leave to transactions, in thousandths.
 const TRANSACTIONS: u64 = 902;
 /// Bytes of transactions in a unit of 256 B of generation 6; the others are acknowledgements, checks and correction
 /// (PCI Express 6.0, flit mode).
@@ -40,7 +40,7 @@ params! {
 }
 
 impl Pcie {
-    /// What is left to transactions: 128 of 130 bits are data in generations 3 to 5.
+    /// Returns the rate that is left to transactions: 128 of 130 bits are data in generations 3 to 5.
     pub fn rate(&self) -> BitRate {
         let transfers_mbps = 8_000 << (self.generation.max(3) - 3);
         let raw_mbps = transfers_mbps * u64::from(self.width);
@@ -51,18 +51,18 @@ impl Pcie {
         BitRate::from_bps(raw_mbps * TRANSACTIONS * 1_000)
     }
 
-    /// What a write of `bytes` takes of the bus [B].
+    /// Returns the bytes that a write of `bytes` takes of the bus [B].
     pub fn write_bytes(&self, bytes: u32) -> u32 {
         let transactions = u64::from(bytes).div_ceil(self.payload.get());
         (u64::from(bytes) + transactions * HEADER) as u32
     }
 
-    /// What the completion of a frame for the kernel takes [B].
+    /// Returns the bytes that the completion of a frame for the kernel takes [B].
     pub fn completion_bytes(&self) -> u32 {
         (COMPLETION + HEADER) as u32
     }
 
-    /// What the requests take that read `bytes` for sending [B].
+    /// Returns the bytes of the requests that read `bytes` for sending [B].
     pub fn read_bytes(&self, bytes: u32) -> u32 {
         (u64::from(bytes).div_ceil(self.read_request.get()) * HEADER) as u32
     }
