@@ -5,14 +5,14 @@ use etherweave_topology::Topology;
 
 use crate::{LowPowerIdle, RateAdaptation};
 
-/// What every channel of a fabric carried.
+/// Activity of every channel of a fabric.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Activity {
-    /// By channel id, as [`Topology::channels`].
+    /// Activities by channel id, as [`Topology::channels`].
     pub channels: Vec<ChannelActivity>,
     /// Mean size of a packet [B], at least 1: how often tables are searched.
     pub packet: Bytes,
-    /// What is saved meanwhile.
+    /// Method by which idle ports save power meanwhile.
     pub saving: Saving,
     /// Rates that each channel had, by channel id; empty, or empty for a channel, where they were not simulated.
     pub rates: Vec<Vec<RateTime>>,
@@ -27,7 +27,7 @@ pub struct RateTime {
     pub time: f64,
 }
 
-/// What one channel carried.
+/// Activity of one channel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ChannelActivity {
     /// Share of the time that it was sending, 0..=1.
@@ -99,7 +99,7 @@ impl ChannelActivity {
         }
     }
 
-    /// What a direction draws as a share of full power: awake while it sends, falls asleep or wakes.
+    /// Returns the power that a direction draws as a share of full power: awake while it sends, falls asleep or wakes.
     pub(crate) fn idle_share(&self, rate: BitRate, packet: Bytes, idle: &LowPowerIdle) -> f64 {
         let packets = self.load * rate.as_bps() as f64 / (8.0 * packet.get() as f64);
         let wakes = self.wakes_per_second.unwrap_or(packets);

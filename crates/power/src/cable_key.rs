@@ -31,7 +31,7 @@ impl Make {
         }
     }
 
-    /// What it is made of.
+    /// Returns the medium of the cable.
     pub const fn medium(self) -> Medium {
         match self {
             Make::Copper => Medium::Copper,

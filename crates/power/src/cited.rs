@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-/// What a figure rests on, most certain first.
+/// Basis of a figure, most certain first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -64,7 +64,7 @@ impl From<Source> for String {
 pub struct Cited<T> {
     /// The figure.
     pub value: T,
-    /// What it rests on.
+    /// Basis of the figure.
     pub basis: Basis,
     /// Where it comes from.
     pub source: Source,
@@ -77,7 +77,7 @@ pub struct Citation {
     pub key: String,
     /// The figure with its unit.
     pub value: String,
-    /// What it rests on.
+    /// Basis of the figure.
     pub basis: Basis,
     /// Where it comes from.
     pub source: String,
@@ -107,7 +107,7 @@ impl Ledger {
     }
 }
 
-/// What a result may claim: no more than the least certain figure in it.
+/// Certainty of a result: no more than that of the least certain figure in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Certainty {
     /// The least certain basis; published where no figure was used.
@@ -119,7 +119,7 @@ pub struct Certainty {
 }
 
 impl Certainty {
-    /// Of a result from these figures.
+    /// Returns the certainty of a result from these figures.
     pub fn of(figures: &[Citation]) -> Certainty {
         let uncertain = figures.iter().filter(|figure| figure.basis != Basis::Published);
         Certainty {

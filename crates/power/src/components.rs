@@ -4,7 +4,7 @@ use std::{iter::Sum, ops::Add, ops::AddAssign};
 
 use etherweave_primitives::Power;
 
-/// What draws how much [µW].
+/// Power that components draw [µW].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Components {
     /// Processor, logic, fans: what a switch draws before a port is up.

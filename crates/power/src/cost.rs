@@ -12,14 +12,14 @@ use crate::{CableKey, Certainty, Citation, Make, OpticsKey, Price, PriceBook, Sw
 /// Hours in a year of 365.25 days.
 const YEAR_HOURS: f64 = 8_766.0;
 
-/// What a fabric costs to buy.
+/// Cost to buy a fabric.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cost {
-    /// What is bought: switches, NICs, cables, transceivers.
+    /// Items that are bought: switches, NICs, cables, transceivers.
     pub items: Vec<CostItem>,
     /// All items together.
     pub total: Money,
-    /// What the price book does not count.
+    /// Notes on what the price book does not count.
     pub notes: Vec<String>,
     /// The prices used.
     pub figures: Vec<Citation>,
@@ -30,7 +30,7 @@ pub struct Cost {
 pub struct CostItem {
     /// The key in the price book.
     pub key: String,
-    /// What it is for.
+    /// Purpose of the item.
     pub purpose: String,
     /// How many.
     pub count: u64,
@@ -41,14 +41,14 @@ pub struct CostItem {
 }
 
 impl Cost {
-    /// What the sum may claim.
+    /// Returns the certainty of the sum.
     pub fn certainty(&self) -> Certainty {
         Certainty::of(&self.figures)
     }
 }
 
 impl PriceBook {
-    /// What `topology` costs to buy.
+    /// Returns the cost to buy `topology`.
     ///
     /// # Errors
     /// When the book has no price for a switch, NIC, cable or transceiver that the fabric needs.
@@ -68,7 +68,7 @@ impl PriceBook {
         })
     }
 
-    /// What `power` costs in a year without pause, with the facility's overhead.
+    /// Returns the cost of `power` in a year without pause, with the facility's overhead.
     ///
     /// # Errors
     /// When the book has no price of electricity.

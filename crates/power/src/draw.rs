@@ -5,10 +5,10 @@ use etherweave_topology::Topology;
 
 use crate::{Activity, Certainty, Citation, Components, PowerProfile, SwitchKind, Tables, meter::Meter};
 
-/// What a fabric draws.
+/// Power that a fabric draws.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Draw {
-    /// By kind of switch, lowest level first.
+    /// Power by kind of switch, lowest level first.
     pub kinds: Vec<KindDraw>,
     /// NICs and the modules in them, all hosts together.
     pub hosts: Components,
@@ -16,13 +16,13 @@ pub struct Draw {
     pub links_asleep: u64,
     /// How long a sleeping direction or link takes to wake; zero where nothing sleeps.
     pub wake: Duration,
-    /// What the profile does not separate or count.
+    /// Notes on what the profile does not separate or count.
     pub notes: Vec<String>,
     /// The figures used.
     pub figures: Vec<Citation>,
 }
 
-/// What switches of one kind draw.
+/// Power that switches of one kind draw.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KindDraw {
     /// The kind.
@@ -52,7 +52,7 @@ impl Draw {
         self.switches() + self.hosts
     }
 
-    /// What the sums may claim.
+    /// Returns the certainty of the sums.
     pub fn certainty(&self) -> Certainty {
         Certainty::of(&self.figures)
     }
@@ -87,7 +87,8 @@ impl KindDraw {
 }
 
 impl PowerProfile {
-    /// What `topology` draws at the worst case: all ports full of the profile's packets, nothing asleep.
+    /// Returns the power that `topology` draws at the worst case: all ports full of the profile's packets, nothing
+    /// asleep.
     ///
     /// # Errors
     /// When the profile lacks a kind of port, module, NIC or table, a switch has fewer ports than are used, or
@@ -96,7 +97,7 @@ impl PowerProfile {
         Meter::new(self, topology, tables, None)?.read()
     }
 
-    /// What `topology` draws under a measured activity.
+    /// Returns the power that `topology` draws under a measured activity.
     ///
     /// # Errors
     /// As [`PowerProfile::draw`], and when `activity` does not fit the topology, has values out of range, or saves by a

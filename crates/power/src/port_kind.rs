@@ -10,7 +10,7 @@ use etherweave_topology::Medium;
 pub struct PortKind {
     /// Rate of the whole port [bit/s]: of all hosts on it where they share a breakout cable.
     pub rate: BitRate,
-    /// What its cable is made of.
+    /// Medium of its cable.
     pub medium: Medium,
 }
 

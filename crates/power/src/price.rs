@@ -6,14 +6,14 @@ use etherweave_primitives::{BitRate, Currency, InputError, Length, Money};
 
 use crate::{Basis, CableKey, Citation, Cited, Source, port_kind::impl_key, profile::read, shipped};
 
-/// What parts cost, read from TOML. All prices are in one currency.
+/// Prices of parts, read from TOML. All prices are in one currency.
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceBook {
-    /// What it is called; not part of the text.
+    /// Name of the book; not part of the text.
     #[serde(skip)]
     pub name: String,
-    /// What it describes, in a sentence.
+    /// Description in a sentence.
     pub about: String,
     /// The currency of every price.
     pub currency: Currency,
@@ -29,7 +29,7 @@ pub struct PriceBook {
     /// Transceivers, one at each end of a fibre, by rate and reach.
     #[serde(default)]
     pub optics: BTreeMap<OpticsKey, Price>,
-    /// What running costs. Absent: unknown.
+    /// Prices of electricity. Absent: unknown.
     pub electricity: Option<Electricity>,
 }
 
@@ -37,11 +37,11 @@ pub struct PriceBook {
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// For one.
+    /// Price of one.
     pub value: Money,
     /// On top of it for every metre that is needed; cables only.
     pub per_metre: Option<Money>,
-    /// What it rests on.
+    /// Basis of the price.
     pub basis: Basis,
     /// Where it comes from.
     pub source: Source,
@@ -49,7 +49,7 @@ pub struct Price {
     pub date: Option<String>,
 }
 
-/// What running costs.
+/// Prices of electricity.
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Electricity {

@@ -6,14 +6,14 @@ use etherweave_primitives::{BitRate, Bytes, Duration, Energy, InputError, Power,
 
 use crate::{Cited, PortKind, TableKind, cited::Ledger, shipped};
 
-/// What parts draw, read from TOML.
+/// Power that parts draw, read from TOML.
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerProfile {
-    /// What it is called; not part of the text.
+    /// Name of the profile; not part of the text.
     #[serde(skip)]
     pub name: String,
-    /// What it describes, in a sentence.
+    /// Description in a sentence.
     pub about: String,
     /// Any switch.
     pub switch: SwitchPower,
@@ -30,9 +30,9 @@ pub struct PowerProfile {
     /// Tables by kind. Absent: contained in `switch`.
     #[serde(default)]
     pub table: BTreeMap<TableKind, TableEnergy>,
-    /// What ports save between packets. Absent: nothing.
+    /// Power that ports save between packets. Absent: none.
     pub low_power_idle: Option<LowPowerIdle>,
-    /// What links without traffic save. Absent: nothing.
+    /// Power that links without traffic save. Absent: none.
     pub link_sleep: Option<LinkSleep>,
     /// Rates of links that follow their load. Absent: none.
     pub rate_adaptation: Option<RateAdaptation>,
@@ -42,7 +42,7 @@ pub struct PowerProfile {
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchPower {
-    /// What it draws before a port is up.
+    /// Power that it draws before a port is up.
     pub fixed: Cited<Power>,
     /// How many ports it has, where `fixed` holds for one size only.
     pub ports: Option<u32>,
@@ -54,7 +54,7 @@ pub struct SwitchPower {
 pub struct PacketEnergy {
     /// The packet that `read` and `written` are for, and that fills every link in the worst case [B], 1..=16,384.
     pub size: Bytes,
-    /// What else each packet takes on the wire in the worst case: preamble and gap [B], 0..=16,384.
+    /// Bytes that each packet takes besides on the wire in the worst case: preamble and gap [B], 0..=16,384.
     pub gap: Bytes,
     /// Reading it from the buffer.
     pub read: Cited<Energy>,
@@ -76,7 +76,7 @@ pub struct TableEnergy {
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LowPowerIdle {
-    /// What a sleeping direction draws, as a share of an active one, 0..=1.
+    /// Power of a sleeping direction as a share of an active one, 0..=1.
     pub share: Cited<f64>,
     /// Time to fall asleep, at full power: T_s.
     pub sleep: Cited<Duration>,
@@ -88,7 +88,7 @@ pub struct LowPowerIdle {
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSleep {
-    /// What a port and its module draw while their link is down, as a share, 0..=1.
+    /// Power of a port and its module while their link is down, as a share, 0..=1.
     pub share: Cited<f64>,
     /// Time until the link carries packets again.
     pub wake: Cited<Duration>,
@@ -141,7 +141,7 @@ impl RateAdaptation {
 }
 
 impl TableEnergy {
-    /// What so many searches per second of so many entries draw.
+    /// Returns the power that so many searches per second of so many entries draw.
     pub(crate) fn searched(&self, entries: u64, searches_per_second: f64) -> Power {
         let bits = f64::from(self.bits.value) * entries as f64;
         self.energy_per_bit.value.at_rate(bits * searches_per_second)

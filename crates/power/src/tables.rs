@@ -4,7 +4,7 @@ use std::fmt;
 
 use etherweave_primitives::{InputError, SwitchId};
 
-/// What a table is made of.
+/// Kind of memory of a table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TableKind {
@@ -33,7 +33,7 @@ impl fmt::Display for TableKind {
 /// The tables of a fabric.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tables {
-    /// What they are made of.
+    /// Kind of memory of the tables.
     pub kind: TableKind,
     /// How many entries they have.
     pub entries: Entries,
@@ -42,7 +42,7 @@ pub struct Tables {
 /// Entries in use; unused ones are taken to be switched off.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Entries {
-    /// As many in every switch.
+    /// Number of entries that every switch has.
     Each(u64),
     /// Those of every switch, by number of the switch.
     PerSwitch(Vec<u64>),

@@ -13,8 +13,8 @@ pub(crate) struct SwitchTraffic {
 }
 
 impl SwitchTraffic {
-    /// What arrives is written and looked up, what leaves is read. Without an activity every link is full of the
-    /// profile's packets.
+    /// Counts packets that arrive as written and looked up, and packets that leave as read. Without an activity every
+    /// link is full of the profile's packets.
     pub(crate) fn of(
         topology: &Topology,
         activity: Option<&Activity>,

@@ -21,7 +21,7 @@ pub(crate) struct Adjacencies {
 }
 
 impl Adjacencies {
-    /// For each channel, about [B].
+    /// Memory for each channel, about [B].
     pub const BYTES: u64 = (2 * size_of::<SwitchId>() + 2 * size_of::<u32>() + size_of::<ChannelId>()) as u64;
 
     pub fn of(topology: &Topology) -> Adjacencies {

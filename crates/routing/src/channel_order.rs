@@ -39,7 +39,7 @@ pub struct ChannelOrder {
     pub dependencies: u64,
     /// Decisions that were compared with the order.
     pub decisions: u64,
-    /// What is against it; absent: no channel can wait for itself.
+    /// Problem of the order; absent: no channel can wait for itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -199,7 +199,7 @@ fn follow<R: PacketRouting>(
     Ok(())
 }
 
-/// What is against rules that state no order; none when they were followed without a cycle.
+/// Returns the problem of rules that state no order; none when they were followed without a cycle.
 fn rules_problem<R: PacketRouting>(topology: &Topology, routing: &R) -> Option<String> {
     let unstated = || Some("not proved: no order is stated".to_owned());
     routing.tables().map_or_else(unstated, |tables| tables.deadlock(topology))

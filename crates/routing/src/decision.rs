@@ -4,7 +4,7 @@ use etherweave_primitives::{ChannelId, HostId, SwitchId};
 
 use crate::{ChannelHop, FlowKey};
 
-/// Which channels and hops are legal.
+/// Routing: the channels and hops that are legal.
 pub trait Routing: Send + Sync {
     /// Appends the channels that a packet for `dst` may take out of switch `at`, the channels to one next hop side by
     /// side. None when there is no path. Where arrivals matter, those for packets that come from a host.
@@ -24,7 +24,7 @@ pub trait Routing: Send + Sync {
     }
 }
 
-/// Which of the legal channels a flow takes.
+/// Selection among the legal channels for a flow.
 pub trait Selection: Send + Sync {
     /// The channel that a packet of flow `key` takes out of switch `at`.
     ///

@@ -207,7 +207,7 @@ macro_rules! routings {
                 &[$(RoutingKind::$routing $((<$params as RoutingParams>::DEFAULT))?),*];
             const NAMES: &[&str] = &[$($name),*];
 
-            /// What a scenario calls the routing.
+            /// Returns the name of the routing in a scenario.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(RoutingKind::$routing { .. } => $name,)*
@@ -273,7 +273,7 @@ macro_rules! routings {
                 }
             }
 
-            /// What fabrics its decision for every packet works on, in words.
+            /// Returns the fabrics that its decision for every packet works on, in words.
             pub const fn fabrics(self) -> &'static [&'static str] {
                 match self {
                     $(RoutingKind::$routing { .. } => &[$($(<$basis as RoutingBasis>::FABRIC),+)?],)*

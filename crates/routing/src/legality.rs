@@ -5,8 +5,7 @@ use etherweave_topology::{Topology, reverse};
 
 use crate::{ChannelHop, Routing, plan::FRESH, plan::RoutingPlan};
 
-/// Which hops are legal, where each packet has which priority. Made by
-/// [`RoutingKind::legality`](crate::RoutingKind::legality).
+/// Legal hops, where each packet has which priority. Made by [`RoutingKind::legality`](crate::RoutingKind::legality).
 ///
 /// Regular families compute hops from coordinates, with memory linear in channels; other fabrics look them up in
 /// tables that grow with switches × switches with hosts.
@@ -62,7 +61,7 @@ impl Legality {
         access
     }
 
-    /// What a packet's arrival means to the plan.
+    /// Returns the phase that a packet's arrival means to the plan.
     fn phase(&self, arrival: Option<ChannelHop>) -> u32 {
         let adjacency = |hop: ChannelHop| Some((self.plan.adjacencies().adjacency_of(hop.channel)?, hop.stage));
         arrival.and_then(adjacency).map_or(FRESH, |(adjacency, stage)| self.plan.phase(adjacency, stage))

@@ -10,12 +10,12 @@ use crate::kind::shortest_path::{distances, switch_after};
 /// A total order of the switches.
 pub(crate) struct Order {
     pub highest_first: Vec<SwitchId>,
-    /// By switch; the highest is the largest.
+    /// Heights by switch; the highest is the largest.
     pub heights: Vec<u32>,
 }
 
 impl Order {
-    /// By a key and, where it is the same, by id.
+    /// Orders switches by a key and, where it is the same, by id.
     fn by<Key: Ord>(topology: &Topology, key: impl Fn(SwitchId) -> Key) -> Order {
         let mut lowest_first: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
         lowest_first.sort_by_key(|&switch| (key(switch), switch));
@@ -24,7 +24,7 @@ impl Order {
         Order { highest_first: lowest_first.into_iter().rev().collect(), heights }
     }
 
-    /// By level above the hosts.
+    /// Orders switches by level above the hosts.
     pub fn by_level(topology: &Topology) -> Order {
         Order::by(topology, |switch| topology.level(switch))
     }

@@ -8,7 +8,7 @@ use crate::adjacencies::Adjacencies;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum DestinationSet {
     Switch(SwitchId),
-    /// To any of a set of switches. The plan numbers its sets; what a number means may depend on the switch.
+    /// Any of a set of switches. The plan numbers its sets; what a number means may depend on the switch.
     Set(u32),
 }
 
@@ -37,7 +37,7 @@ pub(crate) trait RoutingPlan: Send + Sync {
     /// The most channels between switches on any path.
     fn hops_max(&self) -> u32;
 
-    /// What the arrival by an adjacency in a stage means for the next step.
+    /// Returns the phase that the arrival by an adjacency in a stage means for the next step.
     fn phase(&self, _joint: u32, _stage: u8) -> u32 {
         FRESH
     }

@@ -36,7 +36,7 @@ pub(crate) struct Ranked {
     highest_first: Vec<SwitchId>,
     climb: Climb,
     hops_max: u32,
-    /// By destination, none for switches without hosts; empty where the fabric is too large for a list.
+    /// Distances by destination, none for switches without hosts; empty where the fabric is too large for a list.
     listed: Vec<Option<Distances>>,
 }
 
@@ -50,7 +50,7 @@ impl Ranked {
         Ranked { adjacencies, is_up, highest_first: order.highest_first, climb, hops_max, listed: Vec::new() }
     }
 
-    /// With a list of distances to some switches.
+    /// Adds a list of distances to some switches.
     pub fn listed(mut self, destinations: &[SwitchId]) -> Ranked {
         let mut listed: Vec<Option<Distances>> = (0..self.adjacencies.switches()).map(|_| None).collect();
         destinations.iter().for_each(|&dst| listed[dst.index()] = Some(self.measure(dst)));

@@ -125,7 +125,7 @@ impl RoutingTable {
         Ok(table)
     }
 
-    /// From every switch with hosts there is a path to every other.
+    /// Checks that from every switch with hosts there is a path to every other.
     fn check(&self, topology: &Topology, destinations: &[SwitchId]) -> Result<(), InputError> {
         for &at in destinations {
             let row = &self.entries[at.index() * self.columns..][..self.columns];

@@ -83,7 +83,7 @@ impl SubtreePlan {
         &self.digits(at)[level.min(self.depth)..]
     }
 
-    /// Which child of the subtree around it a switch belongs to.
+    /// Returns the number of the child that a switch belongs to, of the subtree around it.
     fn digit(&self, at: SwitchId) -> u32 {
         self.digits(at).get(self.level(at)).copied().unwrap_or_default()
     }

@@ -24,12 +24,13 @@ pub struct ChannelLoads<'a> {
     senders: f64,
 }
 
-/// What a fabric accepts at most of a pattern.
+/// Bound on the load of a pattern that a fabric accepts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bound {
-    /// What each host that sends can send, as a share of its link, until a channel is full, 0..=1.
+    /// Rate at which each host that sends can send until a channel is full, as a share of its link, 0..=1.
     pub load: f64,
-    /// What then arrives at hosts, as a share of the links of all hosts, those included that send nothing.
+    /// Rate at which data then arrives at hosts, as a share of the links of all hosts, those included that send
+    /// nothing.
     pub load_accepted: f64,
     /// The channel that is full first; of several alike the first.
     pub channel: ChannelId,
@@ -40,7 +41,7 @@ pub struct Bound {
 /// Loads of the channels of a class.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClassLoad {
-    /// Of all channels.
+    /// Mean of all channels.
     pub mean: f64,
     /// The largest.
     pub max: f64,
@@ -102,7 +103,7 @@ impl<'a> ChannelLoads<'a> {
         (count > 0).then(|| ClassLoad { mean: loads().sum::<f64>() / count as f64, max: loads().fold(0.0, f64::max) })
     }
 
-    /// What follows from the most loaded channel; absent when nobody sends.
+    /// Returns the bound that follows from the most loaded channel; absent when nobody sends.
     pub fn bound(&self) -> Option<Bound> {
         let most = self.loads.iter().copied().fold(0.0, f64::max);
         let first = self.loads.iter().position(|&load| load >= most * (1.0 - ROUNDING))?;

@@ -32,17 +32,17 @@ pub(super) struct Demand<'a> {
     pub sent: Vec<f64>,
 }
 
-/// What arrives at hosts, in two parts: what their whole home gets, for each host, and what they get beyond.
+/// Rates at which hosts receive, in two parts: what their whole home gets, for each host, and what they get beyond.
 struct Received {
     by_home: Vec<f64>,
     by_host: Vec<f64>,
 }
 
-/// What the hosts of one home send.
+/// Rates at which the hosts of one home send.
 struct HostFlows {
-    /// To each host of a home, where all get alike.
+    /// Rates to each host of a home, where all get alike.
     alike: Vec<f64>,
-    /// To a home beyond that.
+    /// Rates to a home beyond that.
     beyond: Vec<f64>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Demand<'a> {
         Demand { destinations, now, homes, home_of, rates, sent }
     }
 
-    /// What the hosts of a home send together.
+    /// Returns the rate at which the hosts of a home send together.
     pub fn sent_by(&self, home: HostBlock) -> f64 {
         self.sent[home.first as usize..home.end() as usize].iter().sum()
     }

@@ -12,7 +12,7 @@ pub(super) struct FirstLegs {
     starts: Vec<Starts>,
     /// The number of the starts of each home.
     starts_of: Vec<u32>,
-    /// What starts at each switch when every home sends 1.
+    /// Flow that starts at each switch when every home sends 1.
     all: Vec<f64>,
 }
 

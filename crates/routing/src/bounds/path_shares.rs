@@ -10,7 +10,7 @@ use crate::{Oblivious, WalkTarget};
 pub struct PathShares<'a> {
     routing: &'a dyn Oblivious,
     walk: FlowWalk<'a>,
-    /// By channel; all zero between two pairs.
+    /// Loads by channel; all zero between two pairs.
     loads: Vec<f64>,
 }
 

@@ -5,7 +5,7 @@ use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
 struct Flows {
-    /// By switch; zero where there is none.
+    /// Amounts by switch; zero where there is none.
     amounts: Vec<f64>,
     /// The switches that have some, in the order in which they got it.
     places: Vec<u32>,

@@ -8,19 +8,19 @@ use etherweave_topology::Topology;
 use crate::adjacencies::Adjacencies;
 pub(crate) use row::{GridRow, RowPath};
 
-/// What the routings for grids are for.
+/// Fabrics that the routings for grids are for.
 const EXPECTED: &str = "a complete flattened butterfly, HyperX, mesh or torus";
 
 /// A grid in which every switch is adjacent to the others of its rows as the kind of the row requires.
 pub(crate) struct RowGrid {
     pub adjacencies: Adjacencies,
-    /// By dimension, first dimension (`x`) first.
+    /// Rows by dimension, first dimension (`x`) first.
     pub rows: Vec<GridRow>,
     /// Places in rows, those of switch `s` from `s · rows.len()` on.
     places: Vec<u32>,
     /// Switches by their number, which follows from their places.
     switches: Vec<SwitchId>,
-    /// What a step in each dimension adds to that number.
+    /// Numbers that a step in each dimension adds to that number.
     strides: Vec<u32>,
 }
 

@@ -15,7 +15,7 @@ pub(crate) enum GridRow {
 /// A path along a row that is not at its end yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RowPath {
-    /// To any other place at once.
+    /// Hop to any other place at once.
     Jump,
     /// Step by step upwards (or down), with or without the link between the last and the first still ahead.
     Walk { is_upward: bool, wraps: bool },
@@ -164,7 +164,7 @@ impl GridRow {
 mod tests {
     use super::*;
 
-    /// What follows from single destinations: every path that is started, and every hop of it with what follows.
+    /// Follows single destinations: every path that is started, and every hop of it with what follows.
     fn followed(row: GridRow) -> Vec<(u32, RowPath, u32, Option<RowPath>)> {
         let size = row.size();
         let mut seen = Vec::new();
@@ -184,7 +184,7 @@ mod tests {
         seen
     }
 
-    /// What the row answers for all destinations at once.
+    /// Returns the answers of the row for all destinations at once.
     fn enumerated(row: GridRow) -> Vec<(u32, RowPath, u32, Option<RowPath>)> {
         let mut seen = Vec::new();
         for place in 0..row.size() {

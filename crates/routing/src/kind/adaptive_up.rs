@@ -3,7 +3,7 @@
 use crate::per_packet::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
 use crate::{per_packet::choice::WeightedPort, per_packet::choice::least, per_packet::clos::ClosPlan};
 
-/// Of the ports that lead up the one with the shortest queue, of several one by hash: Kim, Dally and Abts, "Adaptive
+/// Port with the shortest queue among those that lead up, of several one by hash: Kim, Dally and Abts, "Adaptive
 /// routing in high-radix Clos network", SC 2006. Where several ports lead to the same switch below, one of them
 /// likewise.
 pub struct AdaptiveUp {

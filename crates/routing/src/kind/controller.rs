@@ -115,7 +115,7 @@ const SAMPLING_MAX: u32 = 1 << 16;
 struct LearntTraffic {
     destinations: Destinations,
     reaction: Duration,
-    /// By phase, then by group of the source, then by group of the destination.
+    /// Flags by phase, then by group of the source, then by group of the destination.
     is_overloaded: Vec<bool>,
 }
 

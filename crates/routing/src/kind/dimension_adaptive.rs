@@ -25,7 +25,7 @@ const DIMENSIONS_MAX: usize = 6;
 /// All destinations; every other set encodes its row paths in three bits for each dimension.
 const EVERYTHING: DestinationSet = DestinationSet::Set(1 << (3 * DIMENSIONS_MAX));
 
-/// What is ahead in every dimension; none where the packet is at its place.
+/// Paths ahead in every dimension; none where the packet is at its place.
 type RowPaths = [Option<RowPath>; DIMENSIONS_MAX];
 
 pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {

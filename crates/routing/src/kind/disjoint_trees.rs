@@ -27,7 +27,7 @@ const NONE: u8 = u8::MAX;
 /// One of several trees for every flow, by hash.
 pub struct DisjointTrees {
     trees: Vec<Tree>,
-    /// By switch, then port: its tree.
+    /// Tree of each port, by switch, then port.
     of_port: Vec<Vec<u8>>,
     homes: Vec<(u32, u8)>,
     /// Links from a root to the farthest switch.
@@ -94,7 +94,7 @@ struct Link {
     far_port: usize,
 }
 
-/// By port; none to a host.
+/// Returns the links by port; none to a host.
 fn links(topology: &Topology, at: usize) -> Vec<Option<Link>> {
     let link = |&id| match topology.channel(id).to.node {
         Node::Switch(far) => Some(Link { far: far.index(), far_port: topology.channel(id).to.port.index() }),
@@ -106,9 +106,9 @@ fn links(topology: &Topology, at: usize) -> Vec<Option<Link>> {
 struct Growth<'a> {
     links: &'a [Vec<Option<Link>>],
     of_port: Vec<Vec<u8>>,
-    /// By tree, then switch: links to the root; none where it does not reach yet.
+    /// Links to the root by tree, then switch; none where it does not reach yet.
     depths: Vec<Vec<Option<u32>>>,
-    /// By switch: free cables beyond those by which trees must still reach it.
+    /// Free cables of each switch beyond those by which trees must still reach it.
     spare: Vec<i64>,
 }
 

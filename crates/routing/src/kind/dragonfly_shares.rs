@@ -51,7 +51,7 @@ fn hops(plan: &DragonflyPlan, at: u32, target: WalkTarget, each: &mut dyn FnMut(
     }
 }
 
-/// To another group: a gateway, then its ports, all alike.
+/// Visits the hops to another group: a gateway, then its ports, all alike.
 fn out(plan: &DragonflyPlan, at: u32, target: u16, each: &mut dyn FnMut(u8, f64)) {
     let [group, place] = plan.place(at);
     let gateways = plan.gateways(group, place, target);

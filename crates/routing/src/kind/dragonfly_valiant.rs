@@ -12,10 +12,10 @@ use crate::adjacencies::Adjacencies;
 use crate::groups::{DragonflyGroups, EVERYTHING, OUTSIDE, Stages, but_switch, in_group};
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
 
-/// From where a packet enters the intermediate group to the intermediate switch.
+/// Stage from where a packet enters the intermediate group to the intermediate switch.
 const TURNING: u8 = 1;
 
-/// At another switch of its own group, to leave the group by one of that switch's channels.
+/// Phase at another switch of its own group, to leave the group by one of that switch's channels.
 const LEAVING: u32 = FRESH + 1;
 /// Arrived in the intermediate group, before the turn.
 const VISITING: u32 = FRESH + 2;
@@ -43,7 +43,7 @@ impl DragonflyValiantPlan {
         Stages { out: 1 + self.turns, across: 1 + self.turns, home: 2 + self.turns }
     }
 
-    /// To every switch of the intermediate group; packets from hosts at `at` are not for `at`.
+    /// Adds steps to every switch of the intermediate group; packets from hosts at `at` are not for `at`.
     fn turn(&self, at: SwitchId, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
         let sets: &[DestinationSet] =
             if destinations == EVERYTHING { &[OUTSIDE, but_switch(at)] } else { &[destinations] };

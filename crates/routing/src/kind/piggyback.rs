@@ -39,7 +39,7 @@ pub struct Piggyback {
     pub plan: DragonflyPlan,
     /// Lead of the minimal path in UGAL-L [packets].
     pub threshold: u32,
-    /// What marks a global port as saturated.
+    /// Rule that marks a global port as saturated.
     pub saturation: Saturation,
 }
 

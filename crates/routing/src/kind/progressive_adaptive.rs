@@ -17,7 +17,7 @@ const CHANNELS: u8 = 4;
 pub struct ProgressiveAdaptive {
     /// Where everything is.
     pub plan: DragonflyPlan,
-    /// What the minimal path is ahead [packets].
+    /// Lead of the minimal path [packets].
     pub threshold: u32,
 }
 

@@ -19,7 +19,7 @@ const CHANNELS_MAX: u32 = 8;
 /// A packet that is in flight while tables change has taken part of an old path and takes a whole new one at most:
 /// there are channels for both.
 pub struct ShortestPath {
-    /// In order of time.
+    /// Tables in order of time.
     epochs: Vec<TableEpoch>,
     homes: Vec<(u32, u8)>,
     switches: usize,

@@ -12,7 +12,7 @@ use crate::per_packet::{
 pub struct UgalGlobal {
     /// Where everything is.
     pub plan: DragonflyPlan,
-    /// What the minimal path is ahead [packets].
+    /// Lead of the minimal path [packets].
     pub threshold: u32,
 }
 

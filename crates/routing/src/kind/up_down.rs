@@ -56,7 +56,7 @@ fn by(topology: &Topology, order: &Order) -> Result<RoutingTable, InputError> {
 /// Hops from every switch to one destination.
 struct Distances {
     down: Vec<u32>,
-    /// By the legal path: down when that is possible, otherwise up and on.
+    /// Hops by the legal path: down when that is possible, otherwise up and on.
     legal: Vec<u32>,
 }
 

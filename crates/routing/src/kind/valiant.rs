@@ -7,7 +7,7 @@ use crate::per_packet::{InputChannel, LoadView, NextHop, Oblivious, OutputChanne
 /// The place in [`RoutedPacket::route_state`] of the switch to visit first, [`ANYWHERE`] when there is none.
 const VIA: usize = 0;
 const ANYWHERE: u16 = u16::MAX;
-/// To the intermediate switch, and from it.
+/// Channels to the intermediate switch, and from it.
 const OUTWARD: u8 = 0;
 const HOMEWARD: u8 = 1;
 const CHANNELS: u8 = 2;
@@ -49,7 +49,7 @@ impl PacketRouting for Valiant {
 pub struct ButterflyUgalLocal {
     /// Where everything is.
     pub plan: ButterflyPlan,
-    /// What the minimal path is ahead [packets].
+    /// Lead of the minimal path [packets].
     pub threshold: u32,
 }
 

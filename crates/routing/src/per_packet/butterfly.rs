@@ -15,7 +15,7 @@ use etherweave_primitives::InputError;
 
 /// Most dimensions: places fit a word.
 const DIMENSIONS_MAX: usize = 8;
-/// What dimensions are called, first dimension first.
+/// Names of dimensions, first dimension first.
 const AXES: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

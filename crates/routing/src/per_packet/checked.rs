@@ -11,7 +11,7 @@ use super::{
 /// A routing that panics when it takes a channel that does not rank above the one by which the packet came.
 pub(crate) struct Checked<R> {
     routing: R,
-    /// By switch, then port: the far end's switch and port, and the class of the link.
+    /// Links by switch, then port: the far end's switch and port, and the class of the link.
     links: Vec<Vec<Link>>,
     /// Priorities that ports have; the last may carry several channels.
     priorities: u8,

@@ -38,7 +38,7 @@ pub struct ClosPlan {
     /// Leaves below a full switch, by level.
     spans: Vec<Divisor>,
     stations: Vec<TreeSwitch>,
-    /// Of every switch but leaves: the first port to each subtree below, and the one after the last.
+    /// Ports of every switch but leaves: the first port to each subtree below, and the one after the last.
     down: Vec<u8>,
 }
 

@@ -16,7 +16,7 @@ pub(crate) const ANYWHERE: u16 = u16::MAX;
 #[derive(Clone, Copy, Debug)]
 struct HostLocation {
     group: u16,
-    /// Of its switch within the group.
+    /// Place of its switch within the group.
     place: u16,
     port: u8,
 }

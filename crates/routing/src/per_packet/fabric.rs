@@ -8,9 +8,9 @@ use super::tables::CompiledTables;
 /// A fabric, its failing links, and its flow tables.
 #[derive(Clone, Copy)]
 pub struct FabricOf<'a> {
-    /// What is connected to what.
+    /// Topology of the fabric.
     pub topology: &'a Topology,
-    /// What makes its flow tables; without it there are none.
+    /// Source of its flow tables; without it there are none.
     pub tables: Option<&'a dyn TableSource>,
     /// Links that fail.
     pub outages: &'a [Outage],
@@ -24,7 +24,7 @@ impl<'a> From<&'a Topology> for FabricOf<'a> {
     }
 }
 
-/// What makes the flow tables of a fabric.
+/// Source of the flow tables of a fabric.
 pub trait TableSource {
     /// Minimal tables.
     ///

@@ -6,8 +6,8 @@ pub trait LoadView: Copy {
     /// The time since the start of the run [ns].
     fn now_ns(&self) -> u64;
 
-    /// What waits for a channel of a port, and what of it the far end has not yet passed on where the switch knows that
-    /// from credits.
+    /// Returns the queue of a channel of a port, and what of it the far end has not yet passed on where the switch
+    /// knows that from credits.
     fn occupancy(&self, port: u8, channel: u8) -> u32;
 
     /// The same of all channels of a port together.
@@ -21,8 +21,8 @@ pub trait LoadView: Copy {
     /// at once, those of others later.
     fn is_saturated(&self, switch: u32, port: u8) -> bool;
 
-    /// What hosts of a group sent to those of another, as a share of one link between groups, while a controller whose
-    /// rules are now active measured [percent]. By default nothing was measured.
+    /// Returns the load that hosts of a group sent to those of another, as a share of one link between groups, while a
+    /// controller whose rules are now active measured [percent]. By default nothing was measured.
     fn sent_percent(&self, _from: u16, _to: u16) -> u32 {
         0
     }

@@ -60,7 +60,7 @@ pub trait FabricPlan: Sized {
     fn of(topology: &Topology) -> Result<Self, InputError>;
 }
 
-/// What a routing is made of on a fabric: a plan, or tables.
+/// Basis of a routing on a fabric: a plan, or tables.
 pub(crate) trait RoutingBasis: Sized {
     const FABRIC: &'static str;
 
@@ -100,7 +100,7 @@ pub struct InputChannel {
     pub class: LinkClass,
 }
 
-/// What the packet does next.
+/// Next hop of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextHop {
     /// The port it leaves by.
@@ -179,7 +179,7 @@ pub trait PacketRouting: Send + Sync + 'static {
         HashScope::PerPacket
     }
 
-    /// What marks a global port as saturated, when the routing asks for it.
+    /// Returns the rule that marks a global port as saturated, when the routing asks for it.
     fn saturation(&self) -> Option<Saturation> {
         None
     }

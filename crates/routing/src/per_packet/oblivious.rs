@@ -3,7 +3,7 @@
 /// Where packets go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkTarget {
-    /// What they visit first: a switch, a group, or what else the routing numbers so.
+    /// Target that they visit first: a switch, a group, or what else the routing numbers so.
     Via(u32),
     /// The switch of their destination.
     Switch(u32),

@@ -30,12 +30,12 @@ impl MeasuredGroups {
     }
 }
 
-/// What hosts will send, and when a controller has reacted to it.
+/// Traffic that hosts will send, and when a controller has reacted to it.
 pub struct KnownTraffic {
     /// When which phase is active, and whom its packets are for.
     pub destinations: Destinations,
-    /// What every host sends [share of its link].
+    /// Load that every host sends [share of its link].
     pub load: f64,
-    /// From a change of the traffic until the rules for it are active at all switches.
+    /// Time from a change of the traffic until the rules for it are active at all switches.
     pub reaction: Duration,
 }

@@ -30,7 +30,8 @@ impl<'a> Matrix<'a> {
         Matrix { adjacencies, by_stage: &legality.priorities, priorities, bits: vec![0; words], first, is_used }
     }
 
-    /// For an adjacency that leads to a switch with so many others, about [B]; with what looking for a cycle takes.
+    /// Returns the memory for an adjacency that leads to a switch with so many others, about [B]; with what looking for
+    /// a cycle takes.
     pub fn memory_bytes(next: u64, priorities: u8) -> u64 {
         let words = (next * u64::from(priorities)).div_ceil(64);
         let row = words * size_of::<u64>() as u64 + (2 * size_of::<bool>() + 2 * size_of::<u32>()) as u64;

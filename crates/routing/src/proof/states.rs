@@ -25,17 +25,18 @@ pub(super) struct PacketStates<'a> {
     /// Hops out of state `i` as a set in the form of the matrix, from `starts[i]` on.
     out: Vec<u64>,
     starts: Vec<usize>,
-    /// What led into the hop of each row last, when states were listed and when they were connected. Most states of a
-    /// switch lead to the same few beyond it; what was added last is not looked up again.
+    /// Stage and destinations that led into the hop of each row last, when states were listed and when they were
+    /// connected. Most states of a switch lead to the same few beyond it; what was added last is not looked up again.
     numbered: Vec<Option<HopUse>>,
     connected: Vec<Option<HopUse>>,
 }
 
-/// With which stage and destinations packets took a hop; with the hop, this determines the state that they are in then.
+/// Stage and destinations with which packets took a hop; with the hop, they determine the state that packets are in
+/// then.
 type HopUse = (u8, DestinationSet);
 
 impl<'a> PacketStates<'a> {
-    /// For an adjacency that leads to a switch with so many others, about [B]: one state.
+    /// Returns the memory for an adjacency that leads to a switch with so many others, about [B]: one state.
     pub fn memory_bytes(next: u64, priorities: u8) -> u64 {
         let words = (next * u64::from(priorities)).div_ceil(64) * size_of::<u64>() as u64;
         let state = size_of::<PacketState>() + size_of::<(u32, DestinationSet, u32)>() + size_of::<usize>();

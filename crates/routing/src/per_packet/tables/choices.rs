@@ -50,7 +50,7 @@ pub(super) struct CompiledRule {
     pub watched: Option<Target>,
 }
 
-/// What of a packet choices look at.
+/// Fields of a packet that choices match.
 #[derive(Clone, Copy)]
 pub(super) struct MatchFields {
     pub dst: u32,
@@ -94,7 +94,7 @@ impl CompiledRules {
         &self.targets[choice.first_target as usize..][..usize::from(choice.targets)]
     }
 
-    /// What they take [bytes].
+    /// Returns the memory of the choices [bytes].
     pub fn bytes(&self) -> usize {
         self.choices.len() * size_of::<CompiledRule>() + self.targets.len() * size_of::<Target>()
     }

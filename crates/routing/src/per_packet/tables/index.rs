@@ -20,7 +20,7 @@ const CHAIN: u32 = 1 << 31;
 /// No host has such an address.
 pub const NOWHERE: u32 = CHAIN | END;
 
-/// Which address a node looks at.
+/// Address that a node looks at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Side {
     /// The destination's.
@@ -80,7 +80,7 @@ impl Index {
         found
     }
 
-    /// What it takes [bytes].
+    /// Returns the memory of the index [bytes].
     pub fn bytes(&self) -> usize {
         4 * (self.roots.len() + self.entries.len()) + self.nodes.len() * size_of::<IndexNode>()
     }

@@ -31,7 +31,7 @@ pub struct LegalHops<'a> {
 }
 
 impl LegalHops<'_> {
-    /// By any rule that matches, up to the first that is always active.
+    /// Adds hops by any rule that matches, up to the first that is always active.
     fn by_rules(&self, at: InputChannel, dst: u32, out: &mut Vec<ChannelHop>) {
         let choices = &self.tables.choices;
         let seen = MatchFields { dst, in_port: at.port };

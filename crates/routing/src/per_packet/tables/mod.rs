@@ -123,7 +123,7 @@ impl CompiledTables {
         pick(targets.expect("tables that are proved have a rule for every host"), 0, switch).port
     }
 
-    /// What the compiled tables take [bytes].
+    /// Returns the memory of the compiled tables [bytes].
     pub fn bytes(&self) -> usize {
         self.index.bytes() + self.choices.bytes() + 4 * self.addresses.len()
     }

@@ -5,7 +5,7 @@ use etherweave_topology::LinkClass;
 
 use super::{super::dragonfly::by_link, InputChannel, OutputChannel};
 
-/// What a rule does to the channel that by which a packet arrived.
+/// Change of a rule to the channel by which a packet arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ChannelRule {
     /// This one, whatever it was.
@@ -30,7 +30,7 @@ impl ChannelRule {
     }
 }
 
-/// What a rule of a dragonfly is for.
+/// Purpose of a rule of a dragonfly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HopPurpose {
     /// Destinations in the own group.
@@ -76,7 +76,7 @@ impl ChannelScheme {
         }
     }
 
-    /// What a rule writes for a port to a link of some class.
+    /// Returns the channel rule for a port to a link of some class.
     pub fn rank(self, class: LinkClass, purpose: HopPurpose) -> ChannelRule {
         match (self, class, purpose) {
             (_, LinkClass::Host, _) | (ChannelScheme::One, ..) => ChannelRule::Fixed(0),
