@@ -16,7 +16,7 @@ from rows import Row, child
 SCENARIOS = Path(__file__).parent.parent / "scenarios" / "design"
 REPEATS = 2
 AIMS = {"processor_s": 10.0, "peak_mib": 2048.0}
-"""Of one fabric on one core, which an idle machine gives it whole."""
+"""Limits of one fabric on one core, which an idle machine gives it whole."""
 SLOPE_AIM = 1.1
 CHILD = """
 import json, resource, sys, time

@@ -24,7 +24,7 @@ SIZES = [
 RATIO_AIM = 2.0
 """How many times longer a packet-hop may take on the largest fabric than on the smallest."""
 COUNTED = [(SMALL, (10, 20)), (MEDIUM, (2, 4))]
-"""What valgrind runs, and the two lengths [us] of which the difference has no set-up."""
+"""Fabrics that valgrind runs, each with two lengths [us] whose difference has no set-up."""
 CACHES = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=2097152,16,64"]
 """A core's own caches, the same on every machine."""
 MILLION = Case(23, us=20, speed_aim=2.5e6, groups=946)

@@ -24,7 +24,7 @@ class Case(NamedTuple):
     repeats: int = 5
     counted: dict[str, Any] | None = None
     """Keys that are changed when valgrind counts it, which takes fifty times as long as the run."""
-    work: tuple[str, int] | None = None  # What it does, of which a second is counted, and how much.
+    work: tuple[str, int] | None = None  # Unit counted per second, and number of them.
 
 
 def size_of_job(**keys: Any) -> dict[str, Any]:

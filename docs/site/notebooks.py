@@ -14,10 +14,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError as CellExecutionError
 
 Notebook: TypeAlias = Any
-"""Of nbformat, which has no type for its parts."""
+"""Notebook of nbformat, which has no type for its parts."""
 FOLDER = Path(__file__).parents[1] / "notebooks"
 TIMEOUT_S = 300
-"""Of one cell."""
+"""Limit of one cell [s]."""
 
 
 def paths() -> list[Path]:

@@ -1,4 +1,4 @@
-"""Which fabric to buy: candidates, a mix of jobs, prices, and how sure the ranking is.
+"""Choice of the fabric to buy: candidates, a mix of jobs, prices, and how sure the ranking is.
 
 A question is a file. Every job is simulated on every fabric, in samples that differ in placements,
 seeds and uncertain figures; the runs are a sweep. Prices and power are those of designs. From the

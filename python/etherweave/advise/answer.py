@@ -52,10 +52,10 @@ class Standing:
     fabric: str
     bill: Bill
     jobs: Sequence[JobTime]
-    throughput: Interval  # Of the mix; 1 is the median of the baseline.
+    throughput: Interval  # Throughput of the mix; 1 is the median of the baseline.
     watts: Interval | None
-    """Of fabric and nodes at the worst case, as the profile has it [W]; None without one."""
-    price: Interval | None  # Of purchase and electricity as the book has them; None without prices.
+    """Power of fabric and nodes at the worst case, as the profile has it [W]; None without one."""
+    price: Interval | None  # Purchase and electricity; None without prices.
     price_performance: Interval | None
     """Throughput for the price, over that of the baseline in the same sample."""
     first: float  # Share of samples in which it comes first.
@@ -64,7 +64,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Answer:
-    """What to buy, how sure that is, and why."""
+    """Fabric to buy, how sure that is, and why."""
 
     name: str
     baseline: str
@@ -73,12 +73,12 @@ class Answer:
     order: float  # Share of samples in which all fabrics stand in this order.
     standings: Sequence[Standing]  # The best first.
     decides: str
-    """What decides between the first and the second, and which unknown would change it."""
+    """Reasons for the first before the second, and the unknown that would change it."""
     against: Sequence[str]  # A sentence for each fabric against the baseline, the best first.
-    contrasts: Sequence[str]  # What the transport, the choice of paths and the placement are worth.
+    contrasts: Sequence[str]  # Gains by transport, path choice and placement.
     effects: Sequence[Effect]
-    """Of unknowns of the first and the second, the largest first; none without trajectories."""
-    left_out: Sequence[str]  # What could not be simulated or has no price, and why.
+    """Effects of unknowns of the first two, the largest first; none without trajectories."""
+    left_out: Sequence[str]  # Fabrics not simulated or without a price, and why.
     differs: Sequence[str]  # Part in which each job differs between the first and the second.
     hidden: Sequence[str]
     """Jobs whose hosts take most of the path, and whose times on all fabrics with their transport
@@ -91,7 +91,7 @@ class Answer:
     runs: int  # Different runs that the answer rests on.
     carried_out: int  # Those that were carried out now; the others had a result.
     flow_level: Sequence[str]
-    """What rests on flow-level mode, whose error was not measured; empty where nothing does."""
+    """Results of flow-level mode, whose error was not measured; empty where there are none."""
 
 
 def answer(

@@ -1,4 +1,4 @@
-"""What a fabric costs to buy and to run: the bill of its design, and the nodes beside it."""
+"""Costs of buying and running a fabric: the bill of its design, and the nodes beside it."""
 
 import json
 import re
@@ -33,10 +33,10 @@ _POWER = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(k?)W")
 class Item:
     """A line of a bill, or a component of power."""
 
-    key: str  # In the price book or the power profile, or ``nodes``.
+    key: str  # Key of the price book or the power profile, or ``nodes``.
     purpose: str
     count: int
-    amount: float  # Of all of them, in the book's currency, or [W].
+    amount: float  # Sum over all of them, in the book's currency, or [W].
     basis: str
     source: str
     date: str | None
@@ -49,17 +49,17 @@ class Item:
 
 @dataclass(frozen=True)
 class Bill:
-    """What a fabric costs."""
+    """Costs of a fabric."""
 
     hosts: int
     switches: int
-    power: Sequence[Item]  # Of fabric and nodes at the worst case [W]; empty where it is not known.
+    power: Sequence[Item]  # Worst case of fabric and nodes [W]; empty where not known.
     currency: str = ""
-    book: str = ""  # What the price book says of itself.
-    items: Sequence[Item] = ()  # What is bought; empty where a price is missing.
-    electricity: Item | None = None  # Of all years; None where it is not known.
+    book: str = ""  # Name of the price book, and its note.
+    items: Sequence[Item] = ()  # Purchases; empty where a price is missing.
+    electricity: Item | None = None  # Sum over all years; None where not known.
     reasons: Sequence[str] = ()  # Why prices or power are missing.
-    notes: Sequence[str] = ()  # What is not counted.
+    notes: Sequence[str] = ()  # Items that are not counted.
 
     def unknowns(self, question: Question) -> list[Unknown]:
         """List the prices and powers that are not certain."""

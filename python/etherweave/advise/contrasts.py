@@ -1,4 +1,4 @@
-"""What a transport, a choice of paths or a placement is worth: fabrics that differ in it alone."""
+"""Gains by a transport, a choice of paths or a placement: fabrics that differ in it alone."""
 
 import tomllib
 from collections.abc import Mapping, Sequence

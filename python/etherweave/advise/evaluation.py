@@ -17,15 +17,15 @@ PRICE_PERFORMANCE, THROUGHPUT = "price_performance", "throughput"
 class Evaluation:
     """Fabrics that run the whole mix, and their samples."""
 
-    fabrics: Sequence[str]  # In the order of the file.
+    fabrics: Sequence[str]  # Names in the order of the file.
     baseline: str
-    goal: str  # By which they are ranked.
-    weights: Mapping[str, float]  # Of the jobs that count, together 1.
+    goal: str  # Measure that ranks them.
+    weights: Mapping[str, float]  # Weights of the jobs that count, together 1.
     reference: Mapping[str, float]  # Median time of each job that sends, on the baseline [us].
     times: Times
     bills: Mapping[str, Bill]
     prices: Mapping[str, Sequence[Unknown]]  # Uncertain prices and powers of each fabric.
-    left_out: Sequence[str]  # What does not count, and why.
+    left_out: Sequence[str]  # Fabrics and jobs that do not count, and why.
 
     @classmethod
     def of(

@@ -16,7 +16,7 @@ class Prepared:
 
     question: Question
     bills: Mapping[str, Bill]
-    unknowns: Mapping[str, FabricUnknowns]  # Of the interconnect of each fabric.
+    unknowns: Mapping[str, FabricUnknowns]  # Unknowns of each fabric's interconnect.
     fixed: Sequence[str]  # Uncertain figures that do not vary.
     draws: Sequence[Draw]
 

@@ -1,4 +1,4 @@
-"""What is asked: fabrics that might be bought, jobs that they would run, prices, and how certain.
+"""Question of a purchase: candidate fabrics, jobs that they would run, prices, and uncertainties.
 
 A file of TOML. A fabric is a scenario without jobs, a job is one of a scenario with its weight.
 """
@@ -33,7 +33,7 @@ class AdviseError(ValueError):
 class Cited:
     """A figure with what it rests on, as in price books."""
 
-    value: str  # With its unit: ``"6000 USD"``, ``"350W"``.
+    value: str  # Number with its unit: ``"6000 USD"``, ``"350W"``.
     basis: str
     source: str
     date: str | None = None
@@ -67,11 +67,11 @@ class Settings:
     power: str | None = None
     """A power profile, likewise; None: the first that has all parts of a fabric."""
     node: Node = Node()
-    years: float = 5.0  # For which electricity is paid, at the price of the book.
+    years: float = 5.0  # Years for which electricity is paid, at the price of the book.
     rank: str = GOALS[0]
     baseline: str | None = None  # Fabric on which the weights hold; None: the first.
     samples: int = 16
-    trajectories: int = 4  # Of Morris's method; 0: it is left out.
+    trajectories: int = 4  # Trajectories of Morris's method; 0: it is left out.
     seed: int = 1
     fidelity: str = FIDELITIES[0]
     """Whether every fabric is simulated packet by packet, or messages first on all of them."""
@@ -86,10 +86,10 @@ class Candidate:
     """A fabric that might be bought."""
 
     name: str
-    text: str  # Of the scenario that it changes; empty without one.
-    origin: str  # What errors call that scenario, and what files that it names stand beside.
+    text: str  # Text of the scenario that it changes; empty without one.
+    origin: str  # Name of that scenario in errors, and base of its relative paths.
     keys: Mapping[str, object]  # Dotted keys of a scenario, with values.
-    file: str  # That asks.
+    file: str  # File of the question.
     placement: Mapping[str, Any] | None = None
     """Placement of all jobs on this fabric; None: each job has its own."""
 
@@ -116,7 +116,7 @@ class Job:
     name: str
     weight: float  # Share of the time of the baseline, all weights together being 1.
     jobs: Sequence[Mapping[str, Any]]
-    """Of a scenario, which run at once; none of computation that sends nothing."""
+    """Jobs of a scenario, which run at once; none for computation that sends nothing."""
 
     def placed(self, placement: Mapping[str, Any] | None) -> "Job":
         """Give all its jobs a placement; None leaves them theirs."""

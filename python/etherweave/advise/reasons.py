@@ -1,4 +1,4 @@
-"""What decides between the first and the second, and what would change it, in sentences."""
+"""Reasons for the first before the second, and what would change them, in sentences."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median

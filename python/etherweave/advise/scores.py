@@ -1,4 +1,4 @@
-"""From samples to a ranking: intervals, and the share of samples in which it holds.
+"""Ranking from samples: intervals, and the share of samples in which it holds.
 
 The samples of all fabrics are paired: a sample has the same seed and the same place of every
 unknown that fabrics share. So a comparison within a sample is free of what they have in common.

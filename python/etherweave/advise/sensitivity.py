@@ -1,4 +1,4 @@
-"""Which unknown would change the ranking: Morris's method, by SALib, on the lead of the first.
+"""Unknowns that would change the ranking: Morris's method, by SALib, on the lead of the first.
 
 Trajectories move one unknown at a time by two thirds of its range, from random places. The mean
 absolute change of the lead, over the part of the range, is mu* of Campolongo et al., Environmental
@@ -17,12 +17,12 @@ LEVELS = 4  # Places of an unknown: the ends of its range, and a third from each
 
 @dataclass(frozen=True)
 class Effect:
-    """What an unknown does to the lead of the first fabric over the second."""
+    """Effect of an unknown on the lead of the first fabric over the second."""
 
     unknown: str
     basis: str
     span: str  # Range, as text; empty for the seed of placements.
-    moves: float  # By what part its whole range moves the ratio of both scores, on the mean.
+    moves: float  # Mean relative change of the ratio of both scores over its range.
     turns: bool  # Whether a move of it alone has put the second before the first, or back.
 
 

@@ -28,7 +28,7 @@ class Draw:
     """A sample: where every unknown lies."""
 
     sample: int
-    seed: int  # Of the run: hosts of jobs with random placement, and all other random streams.
+    seed: int  # Seed of the run: random placement of jobs, and all other random streams.
     shares: Mapping[str, float]
     """Places of unknowns in their ranges, 0 to 1, by name; others are as they stand."""
 
@@ -39,7 +39,7 @@ class MixSweep(Sweep):
 
     candidates: Mapping[str, Candidate]
     jobs: Mapping[str, Job]
-    unknowns: Mapping[str, FabricUnknowns]  # Of the scenario of each fabric.
+    unknowns: Mapping[str, FabricUnknowns]  # Unknowns of the scenario of each fabric.
     draws: Mapping[int, Draw]
     cells: Sequence[tuple[str, str, int]]  # Fabric, job and sample of each run.
 
@@ -127,10 +127,10 @@ class PathShares:
 
 @dataclass(frozen=True)
 class Times:
-    """What runs have yielded."""
+    """Results of the runs."""
 
     time_us: Mapping[tuple[str, str], Mapping[int, float]]
-    """Of a fabric and a job, in every sample [us]; only of those whose samples all ended well."""
+    """Time of a fabric and a job in every sample [us], where all samples ended well."""
     failures: Mapping[tuple[str, str], str]  # Why others have no times.
     places: Mapping[tuple[str, str], Mapping[str, float]]
     """Share of the program, the host and the network in the path that limits a job, as far as a run

@@ -78,7 +78,7 @@ def _resolves(runs: MixSweep, point: Mapping[str, object]) -> bool:
 
 @dataclass(frozen=True)
 class Screening:
-    """What unknowns do to the lead of the first fabric over the second."""
+    """Effects of unknowns on the lead of the first fabric over the second."""
 
     effects: Sequence[Effect] = ()
     left_out: Sequence[str] = ()  # Why there are none, if anything is wrong.

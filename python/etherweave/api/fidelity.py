@@ -13,10 +13,10 @@ from etherweave.api.simulation import resolve
 _Stream: TypeAlias = tuple[str, str, str, int]  # Job, sender, receiver and number of a stream.
 
 FIGURES = ("mean_us", "median_us", "p99_us", "goodput_gbps")
-"""What is compared of iterations or streams, where there is any."""
+"""Figures compared of iterations or streams, where there are any."""
 
 MODES = {"packet": "packets", "flow": "flow-level mode"}
-"""What is simulated of the messages of a job, by fidelity."""
+"""Unit that is simulated for messages of a job, by fidelity."""
 
 
 _LEFT_OUT = "run.fidelity: "  # How warnings begin of what flow-level mode leaves out of a run.

@@ -39,7 +39,7 @@ class Slowdowns:
     size_max: int  # Largest flow [B].
     flows: int  # Number of flows that are complete.
     mean: float | None  # Mean slowdown; ``None`` where hosts have several ports.
-    quantiles: Mapping[str, float]  # Of :data:`QUANTILES`, those with a flow beyond them, by name.
+    quantiles: Mapping[str, float]  # Those of :data:`QUANTILES` with a flow beyond, by name.
     mean_us: float  # Mean completion time [us].
 
     def figures(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What limits a job: its time by parts, along the path from its last step back to its first.
+"""Limits of a job: its time by parts, along the path from its last step back to its first.
 
 The table ``path`` of a run that observes its ranks has the parts in order, without gaps: their
 times add up to the time of the job. The table ``waits`` of a run with ``observe.waits`` divides
@@ -181,7 +181,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class JobLimits:
-    """What limits one job."""
+    """Limits of one job."""
 
     job: str  # Its name.
     path: Sequence[Stretch]  # All parts, in order of time.
@@ -190,7 +190,7 @@ class JobLimits:
 
     @property
     def time_ns(self) -> float:
-        """From the first step of the job to its last [ns]."""
+        """Time from the first step of the job to its last [ns]."""
         return self.path[-1].end_ns - self.path[0].start_ns
 
     @property

@@ -30,7 +30,7 @@ MISSING = (
     "No such file or directory; expected the directory of a recording, an OTF2 archive (.otf2), or "
     "a trace in GOAL or Chakra"
 )
-"""What is said of a recording or a trace that does not exist."""
+"""Message for a recording or a trace that does not exist."""
 RANK = "{rank}"  # Stands for the number of a rank in the names of Chakra's files.
 CHAKRA_FILE = re.compile(r"\.(et|et\.gz|chakra)$")
 RANKED = re.compile(r"^(.*?)\d+(\D*)$")  # The number of a rank in the name of a file: the last one.
@@ -38,13 +38,13 @@ LIBRARY = "open_mpi_4_1"  # Rules for a recording of any other library.
 
 
 class RecordingFacts(TypedDict):
-    """What a recording is about."""
+    """Facts about a recording."""
 
     ranks: int
     hosts: list[str]  # Each once.
     library: str  # MPI of rank 0, as it says itself.
-    span_ns: int  # From the first start to the last end of recording [ns].
-    calls: int  # Of all ranks.
+    span_ns: int  # Time from the first start to the last end of recording [ns].
+    calls: int  # Calls of all ranks.
     compute_share: float  # Part of the time of all ranks between calls.
     recorder_share: float  # Part of the time of all ranks that recording took.
     record_ns_max: int  # Time of a record, on the rank where it takes longest [ns].
@@ -58,14 +58,14 @@ class Replay:
 
     recorded: RecordingFacts | None  # None of a trace, which does not say what was measured.
     library: str | None
-    """Whose rules carried out collectives; None where the trace or its defaults say so."""
+    """Library whose rules carried out collectives; None where the trace or its defaults say so."""
     compute_scale: float
     job: str  # Name of the job that performs it.
-    result: Result  # Of the simulation; the program is one iteration of the job.
+    result: Result  # Result of the simulation; the program is one iteration of the job.
 
     @property
     def predicted_ns(self) -> float:
-        """From the first start to the last end of a rank [ns]."""
+        """Time from the first start to the last end of a rank [ns]."""
         columns = ("job", "start_ns", "duration_ns")
         rows = zip(*(self.result.values("iterations", column) for column in columns), strict=True)
         spans = [(start, start + span) for job, start, span in rows if job == self.job]
@@ -73,7 +73,7 @@ class Replay:
 
     @property
     def error(self) -> float | None:
-        """By which part the prediction differs from the recording."""
+        """Relative difference between prediction and recording."""
         return self.recorded and self.predicted_ns / self.recorded["span_ns"] - 1
 
     def to_json(self) -> dict[str, object]:
@@ -203,7 +203,7 @@ def replay(
 
 @dataclass(frozen=True)
 class ErrorPlace:
-    """What errors are about that the core finds in an override: the trace, or the scenario."""
+    """Subject of errors that the core finds in an override: the trace, or the scenario."""
 
     source: Path  # The recording or the trace, as its user names it.
     origin: str  # The scenario.

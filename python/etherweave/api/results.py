@@ -94,7 +94,7 @@ class FidelityError(TypedDict):
     """A figure of flow-level mode against that of packets."""
 
     job: str  # Name of the job.
-    figure: str  # Which figure of it: mean_us, median_us, p99_us, goodput_gbps.
+    figure: str  # Name of the figure: mean_us, median_us, p99_us, goodput_gbps.
     error: float  # (flow - packet) / packet.
 
 
@@ -133,7 +133,7 @@ class Summary(TypedDict):
     finished: Finished
     """Why it ended: jobs done, stopped, end of time, no event could make progress, or a fault."""
     stuck_report: NotRequired[str | None]
-    """Which rank waits for which, when stuck."""
+    """Ranks that wait, and for which, when stuck."""
     fault: NotRequired[FaultCause]
     """The fault of Etherweave that ended it."""
     end_ns: float
@@ -174,11 +174,11 @@ class Summary(TypedDict):
     skipped: NotRequired[Skipped]
     """Shares that were not simulated, with ``run.fast_forward``."""
     warnings: list[str]
-    """What a reader must not overlook, such as losses in a lossless priority."""
+    """Warnings that a reader must not overlook, such as losses in a lossless priority."""
     measured: NotRequired[Measured]
     """How it was measured, when it was not simulated."""
     fidelity_errors: NotRequired[list[FidelityError]]
-    """What flow-level mode is wrong by, when packets were simulated beside it."""
+    """Errors of flow-level mode, when packets were simulated beside it."""
 
 
 def parse_summary(text: str) -> Summary:

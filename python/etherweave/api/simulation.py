@@ -34,7 +34,7 @@ class Progress(TypedDict):
 
 
 class Estimate(TypedDict):
-    """What a simulation is expected to need, known before it starts."""
+    """Expected resources of a simulation, known before it starts."""
 
     memory_bytes: int  # Most memory at once [B].
     memory_parts: list[tuple[str, int]]  # Its largest parts, the largest first: name and bytes.
@@ -45,7 +45,7 @@ class Estimate(TypedDict):
     """Time on one thread of the machine of the benchmarks, without set-up [s]; None as above."""
     setup_s: float  # Time to build the tables of its routing on that machine [s].
     warnings: list[str]
-    """What a reader must know before the start, such as that the routing may deadlock."""
+    """Warnings that a reader must know before the start, such as that the routing may deadlock."""
 
 
 EstimateCallback: TypeAlias = Callable[[Estimate], None]
@@ -228,7 +228,7 @@ class AcceleratorMemory(TypedDict):
     parameters_bytes: int
     gradients_bytes: int
     optimizer_bytes: int
-    activations_bytes: int  # Of the micro-batches whose way back is ahead, where they are most.
+    activations_bytes: int  # Most micro-batches whose backward pass is ahead.
 
 
 class StepTimes(TypedDict):
@@ -237,9 +237,9 @@ class StepTimes(TypedDict):
     operations: float
     """Operations of the model for all tokens; what is computed again does not count."""
     computation_s: float  # Computation of an accelerator, the mean over stages [s].
-    bubble_s: float  # What stages wait for each other where all take the same time [s].
-    imbalance_s: float  # What they wait more because some take longer [s].
-    in_node_s: float  # What collectives within the nodes add, by their formula [s].
+    bubble_s: float  # Wait of stages for each other if all take the same time [s].
+    imbalance_s: float  # Additional wait because some stages take longer [s].
+    in_node_s: float  # Time of collectives within the nodes, by their formula [s].
     memory: AcceleratorMemory
 
 
@@ -262,7 +262,7 @@ class MoeLoads(TypedDict):
     network_tokens: float  # Copies of tokens that a rank sends over the network, in the mean.
     token_bytes: list[int]  # Payload of a copy in a dispatch, and in a combine [B].
     logical_bytes: list[float]
-    """What DeepEP's tests divide by the time of a dispatch, and of a combine [B]."""
+    """Bytes that DeepEP's tests divide by the time of a dispatch, and of a combine [B]."""
     imbalance: float  # Tokens of the rank with the most over the mean.
 
 

@@ -1,4 +1,4 @@
-"""What jobs lose by each other: each against itself alone on the same hosts."""
+"""Slowdown of jobs by each other: each against itself alone on the same hosts."""
 
 import tomllib
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ class Slowdown:
     """A job among others and alone."""
 
     job: str
-    figure: str  # What is compared: ``mean iteration``, ``mean completion`` or ``goodput``.
-    unit: str  # Of both figures.
+    figure: str  # Figure that is compared: ``mean iteration``, ``mean completion`` or ``goodput``.
+    unit: str  # Unit of both figures.
     together: float
     alone: float
 

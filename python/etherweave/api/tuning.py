@@ -49,7 +49,7 @@ class Variant(NamedTuple):
     channels: int = ANY
 
 
-RING = Variant("ring", "simple")  # What the plug-in takes where no line matches.
+RING = Variant("ring", "simple")  # Variant that the plug-in takes where no line matches.
 
 
 class Operation(NamedTuple):

@@ -37,8 +37,8 @@ CALLS = ("_call", "_overhead", "receive_frame", "receive_batch", "acknowledgemen
 class Question:
     """One limit less."""
 
-    name: str  # As a command line has it.
-    words: str  # In words.
+    name: str  # Name on a command line.
+    words: str  # Question in words.
     place: str  # Where the limit is: ``host`` or ``network``.
     change: Callable[[Scenario], str]
     """Changes a scenario; returns why that makes no difference, and nothing where it does."""
@@ -48,7 +48,7 @@ class Question:
 class Answer:
     """The time of a job without one limit."""
 
-    name: str  # Of the question.
+    name: str  # Name of the question.
     words: str  # The question in words.
     place: str  # Where the limit is: ``host`` or ``network``.
     job: str  # Name of the job.
@@ -59,7 +59,7 @@ class Answer:
 
     @property
     def saved(self) -> float | None:
-        """Which share of the time the limit takes."""
+        """Share of the time that the limit takes."""
         return None if self.time_us is None else 1 - self.time_us / self.base_us
 
 

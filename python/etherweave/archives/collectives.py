@@ -84,9 +84,9 @@ class PairedCollective:
 
     members: int
     sums: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """What a member sends and receives [B], by its place."""
+    """Bytes that a member sends and receives [B], by its place."""
     records: dict[int, tuple[Record, tuple[int, ...]]] = field(default_factory=dict)
-    """Of each member, with the numbers before its sizes."""
+    """Record of each member, with the numbers before its sizes."""
 
     @property
     def is_complete(self) -> bool:

@@ -1,4 +1,4 @@
-"""What is wrong with an archive."""
+"""Errors of an archive."""
 
 DAMAGED = 2  # Exit code of a conversion whose output says why there is none.
 

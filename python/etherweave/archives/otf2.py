@@ -14,7 +14,7 @@ from etherweave.archives.errors import DAMAGED, ArchiveError
 from etherweave.archives.ranks import NANOSECONDS, OF_MESSAGES, Archive, Rank
 
 OPEN_LIMIT_S = 60
-"""To open an archive, with a second more for :data:`_DEFINITION_BYTES` of definitions [s]."""
+"""Time limit to open an archive, plus 1 s for each :data:`_DEFINITION_BYTES` of definitions [s]."""
 _DEFINITION_BYTES = 100_000
 
 

@@ -32,7 +32,7 @@ class _Request:
 
 @dataclass
 class Archive:
-    """What all ranks share."""
+    """State that all ranks share."""
 
     directory: Path
     tool: str

@@ -16,7 +16,7 @@ _BUFFER_BYTES = 1 << 16
 
 
 class RecordKind(IntEnum):
-    """What a record is about."""
+    """Kind of a record."""
 
     END = 0
     COMMUNICATOR = 1
@@ -37,7 +37,7 @@ class Record:
     """A call of a rank."""
 
     kind: RecordKind
-    numbers: Sequence[int] | None  # By kind; none as long as they are not known.
+    numbers: Sequence[int] | None  # Numbers by kind; none while they are not known.
     start_ns: int = 0
     end_ns: int = 0
 

@@ -18,7 +18,7 @@ from etherweave.measurements.metrics import Metric
 class Adapter:
     """One benchmark."""
 
-    name: str  # As in the catalogue.
+    name: str  # Name in the catalogue.
     programs: tuple[str, ...]  # Names of its binaries.
     metrics: tuple[Metric, ...]  # Everything that it measures.
     checks: tuple[str, ...]

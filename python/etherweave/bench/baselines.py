@@ -36,8 +36,8 @@ class Baseline:
     """Stored results of a campaign."""
 
     site: str
-    identity: str  # Of the campaign.
-    start_ns: int  # Of its first launch, since 1970 [ns].
+    identity: str  # Identity of the campaign.
+    start_ns: int  # Time of its first launch, since 1970 [ns].
     rows: tuple[_BaselineRow, ...]
 
     @property

@@ -28,7 +28,7 @@ class Binary:
     """A program that was found."""
 
     path: Path
-    version: str | None  # As it prints it; ``None`` if it does so only in its results.
+    version: str | None  # Version as it prints it; ``None`` if only in its results.
     mpi: str | None  # The MPI library that it is linked with, if any.
 
 

@@ -33,7 +33,7 @@ class Network:
 
     name: str
     kind: str = ""  # Words that select published figures of such networks: ``RoCE``, ``TCP``.
-    rate: float = plans.FabricEstimate.rate  # Of a host's link [bytes/s].
+    rate: float = plans.FabricEstimate.rate  # Rate of a host's link [bytes/s].
     latency: float = plans.FabricEstimate.latency  # One way, between processes [s].
     interface: str = ""
     device: str = ""  # RDMA device of the NIC.
@@ -43,7 +43,7 @@ class Network:
 class BackgroundProgram:
     """A program that loads the network while an experiment is launched."""
 
-    start: str  # As in :class:`etherweave.bench.plans.Start`.
+    start: str  # Value of :class:`etherweave.bench.plans.Start`.
     arguments: tuple[str, ...]
     server: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
@@ -70,7 +70,7 @@ class CampaignExperiment:
     hosts: tuple[str, ...]
     ranks_per_node: int
     sizes: tuple[int, ...]  # Message sizes that must appear in the result [bytes].
-    start: str  # As in :class:`etherweave.bench.plans.Start`.
+    start: str  # Value of :class:`etherweave.bench.plans.Start`.
     arguments: tuple[str, ...]
     server: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]

@@ -18,7 +18,7 @@ class CatalogueEntry:
     transport: str
     tier: int  # Priority of support, 1 to 3; 0 is only listed.
     language: str = ""
-    """In which it is written, of those in Table 2 of Li et al., TBench 2022."""
+    """Language in which it is written, of those in Table 2 of Li et al., TBench 2022."""
     spack: str = ""
     easybuild: str = ""
     debian: str = ""

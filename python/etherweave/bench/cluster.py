@@ -19,7 +19,7 @@ class Cluster:
     name: str
     hosts: tuple[str, ...]
     networks: tuple[Network, ...]
-    launchers: Mapping[str, Launcher]  # By the names of networks.
+    launchers: Mapping[str, Launcher]  # Launchers by the names of networks.
     python: str = sys.executable  # Path on the hosts of the Python interpreter that has Etherweave.
     switches: Mapping[str, str] = field(default_factory=dict)
     """The switch of each host, where the site names one."""

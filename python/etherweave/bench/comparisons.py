@@ -38,9 +38,9 @@ class DifferenceVerdict(StrEnum):
 class Difference:
     """One data point in both campaigns."""
 
-    point: DataPoint  # As in the candidate.
+    point: DataPoint  # Point of the candidate.
     comparison: LaunchComparison
-    launches: tuple[int, int]  # Of the baseline and of the candidate.
+    launches: tuple[int, int]  # Numbers of launches of the baseline and of the candidate.
 
     @property
     def verdict(self) -> DifferenceVerdict:
@@ -143,13 +143,13 @@ class HistoryEntry:
 
     directory: Path
     site: str
-    start_ns: int  # Of its first launch, since 1970 [ns].
+    start_ns: int  # Time of its first launch, since 1970 [ns].
     numbers: Numbers
 
 
 @dataclass(frozen=True)
 class HistoryStep:
-    """From one campaign to the next, or from a baseline to one."""
+    """Step from one campaign to the next, or from a baseline to one."""
 
     before: str  # Name of the campaign or baseline that the entry is compared with.
     entry: HistoryEntry
@@ -157,7 +157,7 @@ class HistoryStep:
 
     @property
     def regressions(self) -> tuple[Difference, ...]:
-        """What became worse."""
+        """Differences for the worse."""
         return tuple(row for row in self.differences if row.verdict is DifferenceVerdict.WORSE)
 
 

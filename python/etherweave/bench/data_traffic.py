@@ -14,7 +14,7 @@ import re
 from typing import NamedTuple
 
 CLASSES = "SWABCD"
-_DEGREE = 4  # Of the trees of BH and WH.
+_DEGREE = 4  # Degree of the trees of BH and WH.
 _SAMPLE = 32  # Four doubles [bytes].
 
 

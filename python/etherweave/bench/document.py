@@ -44,7 +44,7 @@ _COMMA = re.compile(r"(?<![\w.,=])(?<!,-)\d{1,9},\d{1,9}(?:,\d{3})*(?:\.\d+)?(?!
 _LOGGED = ("log", "message", "msg", "MESSAGE", "textPayload", "line")
 """Keys under which log collectors keep a line: Docker, journals, clouds."""
 _PROMPT = re.compile(r"(?:\[?[\w.-]+@[\w.-]+\b.*|\w+-\d[\d.]*)?[$%>#] ?|\S* ?[❯➜] ?")
-"""What a shell puts after the text: no line that was cut."""
+"""Prompt that a shell puts after the text: no line that was cut."""
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 """A digit of another script, which Python takes for one and no benchmark prints."""
 _THOUSANDS = re.compile(r"(?<=\d)['\u2019\u2009\u202f](?=\d{3}(?!\d))")

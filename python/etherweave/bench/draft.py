@@ -22,7 +22,7 @@ NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"  # A number without sign, in the patte
 _DECIMAL = re.compile(NUMBER + r"(?:[eE][+-]?[0-9]{1,3})?")
 _REMARK = re.compile(r"\s+(?:<[-=]+|←).*")  # Remarks that people write behind a row.
 INTEGER = re.compile(r"[0-9]{1,18}")
-FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")  # With two places, as ``%.2f`` prints it.
+FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")  # Number with two places, as ``%.2f`` prints it.
 ANY = re.compile(NUMBER)
 _MAX = {
     Unit.SECONDS: 1e8,
@@ -34,7 +34,7 @@ _MAX = {
 """Years of running, the memory of all nodes of an exascale machine, its operations: no benchmark
 measures more."""
 _SHOWN_MAX = 100  # Longest part of a line that explains why there is no measurement [characters].
-_SIZE_MAX = 2**50  # Of a message [bytes].
+_SIZE_MAX = 2**50  # Largest size of a message [bytes].
 
 
 class TextBlock(NamedTuple):

@@ -11,7 +11,7 @@ from etherweave.bench.summary import CampaignSummary, PointSummary
 from etherweave.measurements.metrics import Better
 
 Reference = tuple[float, float | None, float | None, str]
-"""As ReFrame has it: value, how far it may fall and rise as shares of it, unit."""
+"""Reference of ReFrame: value, shares of it by which it may fall and rise, and unit."""
 
 
 class ExportError(ValueError):

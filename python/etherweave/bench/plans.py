@@ -9,7 +9,7 @@ from etherweave.bench.data_traffic import graph_of
 
 
 class HostPattern(StrEnum):
-    """Which hosts take part together."""
+    """Hosts that take part together."""
 
     ALONE = "alone"  # One host, without the network.
     PAIR = "pair"  # Two hosts; a runner may repeat it for any pair.
@@ -53,7 +53,7 @@ class BenchmarkCommand:
 
     start: Start
     arguments: tuple[str, ...]  # Program first: of each rank, or of the client.
-    server: tuple[str, ...] = ()  # Of the server, if there is one.
+    server: tuple[str, ...] = ()  # Arguments of the server, if there is one.
     environment: tuple[tuple[str, str], ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     """Names and texts of the files that it needs in its working directory."""
@@ -71,7 +71,7 @@ class BenchmarkCommand:
 class FabricEstimate:
     """Assumed properties of the network before it is measured."""
 
-    rate: float = 1.25e9  # Of a host's link [bytes/s].
+    rate: float = 1.25e9  # Rate of a host's link [bytes/s].
     latency: float = 20e-6  # One way, between processes [s].
 
 

@@ -20,7 +20,7 @@ CENTRES = ("p50", "mean", "sum")
 
 @dataclass(frozen=True)
 class DataPoint:
-    """What was measured: numbers of one data point can be compared."""
+    """Identity of a measured quantity: numbers of one data point can be compared."""
 
     benchmark: str
     program: str
@@ -68,12 +68,12 @@ class LaunchVerdict:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """Of all its reports, in order."""
+        """Measurements of all its reports, in order."""
         return tuple(measurement for report in self.reports for measurement in report.measurements)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is suspicious about numbers that count."""
+        """Suspicions about numbers that count."""
         return tuple(dict.fromkeys(text for report in self.reports for text in report.warnings))
 
 
@@ -157,7 +157,7 @@ def _rank(point: DataPoint) -> int:
     return CENTRES.index(point.statistic)
 
 
-_SHOWN = 200  # Of a program's last words [characters].
+_SHOWN = 200  # Part shown of a program's last words [characters].
 
 
 def judge(experiment: CampaignExperiment, ending: str, text: str, errors: str) -> LaunchVerdict:

@@ -44,7 +44,7 @@ INSPECTION = "inspection"
 
 @dataclass(frozen=True)
 class CampaignLimits:
-    """What a campaign may take."""
+    """Limits of a campaign."""
 
     launch_s: float | None = None
     """Time after which a launch is ended [s]; ten times its predicted time, at least a minute, if
@@ -56,7 +56,7 @@ class CampaignLimits:
 
 @dataclass(frozen=True)
 class CampaignCost:
-    """What a campaign takes at most, as predicted."""
+    """Predicted costs of a campaign, at most."""
 
     launches: int
     bytes: float  # Sent by the busiest host of each launch, added.
@@ -107,7 +107,7 @@ class SessionObserver:
 
 @dataclass(frozen=True)
 class SessionResult:
-    """What a session leaves."""
+    """Result of a session."""
 
     summary: CampaignSummary  # Statistics of all launches so far, as ``benchmarks.json`` has them.
     is_complete: bool

@@ -41,10 +41,10 @@ class LaunchRecord:
 
     experiment: str  # Its name.
     round: int  # 0 is the warm-up, which does not count.
-    ending: str  # As in :class:`etherweave.bench.launchers.launcher.Ending`.
+    ending: str  # Value of :class:`etherweave.bench.launchers.launcher.Ending`.
     text: str
     errors: str
-    words: tuple[str, ...]  # What was started.
+    words: tuple[str, ...]  # Command that was started.
     start_ns: int  # Since 1970 [ns].
     end_ns: int
     launcher: str

@@ -68,7 +68,7 @@ class CampaignSummary:
     campaign: Campaign
     launches: tuple[JudgedLaunch, ...]
     points: tuple[PointSummary, ...]
-    states: Mapping[str, ExperimentState]  # By the names of experiments.
+    states: Mapping[str, ExperimentState]  # States by the names of experiments.
     warnings: tuple[str, ...]
 
     @property

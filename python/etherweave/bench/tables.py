@@ -18,7 +18,7 @@ from etherweave.bench.summary import CampaignSummary, PointSummary
 from etherweave.measurements.files import RESULTS
 
 SUFFIXES = {"s": "_s", "B/s": "_bytes_per_s", "1/s": "_per_s", "B": "_bytes", "1": ""}
-"""Of columns, by base units."""
+"""Suffixes of columns, by base units."""
 _STATISTICS = ("median", "low", "high", "min", "max", "p99", "reference_low", "reference_high")
 
 

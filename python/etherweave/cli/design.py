@@ -246,7 +246,7 @@ def _export(
 
 @dataclass(frozen=True)
 class _Request:
-    """What ``--find`` asks for."""
+    """Requirements of ``--find``."""
 
     hosts: int
     hosts_max: int | None

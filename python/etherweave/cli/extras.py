@@ -1,4 +1,4 @@
-"""What a verb needs beyond the simulator: the extras of the package, as its metadata lists them."""
+"""Needs of a verb beyond the simulator: the extras of the package, as its metadata lists them."""
 
 import re
 from importlib.util import find_spec
@@ -9,7 +9,7 @@ from etherweave.cli.exits import reject
 EXTRAS = ("advise", "bench", "control", "dask", "explore", "formats", "otf2", "report")
 """Each has the name of the room, or the engine, whose libraries it brings; ``all`` brings all."""
 MODULES = {"pyyaml": "yaml", "salib": "SALib", "scikit-learn": "sklearn"}
-"""Of packages, modules that have other names."""
+"""Modules of packages that have other names."""
 _REQUIREMENT = re.compile(r"(?P<package>[\w.-]+).*;.*\bextra == ['\"](?P<extra>\w+)['\"]")
 
 

@@ -27,12 +27,12 @@ COMPLETIONS = {
 
 @dataclass(frozen=True)
 class Page:
-    """What the help of a command says."""
+    """Help of a command."""
 
     words: str  # That call the command, the program's first.
     usage: str
-    paragraphs: list[str]  # Of the description; the first is one sentence.
-    verbs: list[tuple[str, str]]  # Of a group, each with its sentence.
+    paragraphs: list[str]  # Paragraphs of the description; the first is one sentence.
+    verbs: list[tuple[str, str]]  # Verbs of a group, each with its sentence.
     parameters: list[tuple[str, str]]
     """Arguments and options as they are written, each with its sentence, default and range."""
     examples: list[str]

@@ -60,7 +60,7 @@ class SelectedSite(NamedTuple):
 
     site: ClusterSite
     link: SiteFabric | None
-    hosts: tuple[str, ...] | None  # In rank order; all hosts of the site if ``None``.
+    hosts: tuple[str, ...] | None  # Names in rank order; all hosts of the site if ``None``.
 
 
 def select_site(file: Path, fabric: str | None, hosts: str | None) -> SelectedSite:

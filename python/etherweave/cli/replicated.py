@@ -1,4 +1,4 @@
-"""What ``run --replications`` prints."""
+"""Output of ``run --replications``."""
 
 import json
 import math

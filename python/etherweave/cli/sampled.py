@@ -1,4 +1,4 @@
-"""What ``run --samples`` prints."""
+"""Output of ``run --samples``."""
 
 import json
 import math

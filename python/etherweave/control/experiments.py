@@ -26,7 +26,7 @@ def _control_sources() -> str:
 
 @dataclass(frozen=True)
 class _SwitchExperiment(ScenarioExperiment):
-    """What experiments on switches have in common."""
+    """Base of experiments on switches."""
 
     def inputs(self, home: Path) -> str:
         """Write down the scenario, its overrides, and the code that programs switches."""

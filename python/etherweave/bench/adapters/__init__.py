@@ -17,4 +17,4 @@ def _adapter(entry: CatalogueEntry) -> Adapter:
 ADAPTERS: dict[str, Adapter] = {
     name: _adapter(entry) for name, entry in catalogue().items() if entry.is_read
 }
-"""By name, in the order of the catalogue. Of two that recognise a line, the first one has it."""
+"""Adapters by name, in the order of the catalogue; the first that recognises a line has it."""

@@ -14,8 +14,8 @@ from etherweave.measurements.benchmark_report import TextLine, check_agreement
 from etherweave.measurements.hpcc import flops
 from etherweave.measurements.metrics import ELAPSED, FLOP_RATE
 
-CORE_FLOPS = 20e9  # What a core is taken to do [flop/s], to forecast.
-MEMORY_RANK = 2**30  # Of a rank's part of the matrix, unless options say otherwise [bytes].
+CORE_FLOPS = 20e9  # Assumed rate of a core [flop/s], to forecast.
+MEMORY_RANK = 2**30  # Part of the matrix of a rank, unless options say otherwise [bytes].
 _ROW = re.compile(r"\s*(?:HPL_AI\s+)?W\S*\s+\d")
 _TABLE = r"[ \t]*T/V[ \t]+N[ \t]+NB[ \t]+P[ \t]+Q[ \t]+Time[ \t]+Gflops"
 _VARIANT = re.compile(r"W[RC]\d{1,3}(?:[LCR]\d{1,3}[LCR]\d{1,3})?")

@@ -58,7 +58,7 @@ _COLUMNS = {
     "Msg/sec": INTEGER,
     "defects": FIXED_2,
 }
-"""Of any part of IMB, in the order in which it prints them."""
+"""Columns of any part of IMB, in the order in which it prints them."""
 _TITLE = r"#\s+Intel ?\(R\) MPI Benchmark"
 _TABLE = r"#bytes[ \t]+#repetitions[ \t]+(?:t|Mbytes)|# ?Benchmarking[ \t]+\S+[ \t]*$"
 _HEAD = re.compile(r"#bytes|#repetitions|# (?:#processes|\( \d+|Group| +MODE)")
@@ -72,9 +72,9 @@ _OUT = {
 _BOTH = ("Sendrecv", "Exchange", "Biband", "Bidir")
 
 
-REPEATS = 1000  # Of a size, unless they exceed the volume.
+REPEATS = 1000  # Repetitions of a size, unless they exceed the volume.
 P2P_REPEATS = 100_000
-VOLUME = 40 * 2**20  # Of the messages of a size [bytes].
+VOLUME = 40 * 2**20  # Volume of the messages of a size [bytes].
 
 
 @dataclass
@@ -90,12 +90,12 @@ class _Section:
 
     @property
     def time(self) -> Metric:
-        """What its times are."""
+        """Metric of its times."""
         return LATENCY if "PingP" in self.name else CALL_TIME
 
     @property
     def rate(self) -> Metric:
-        """What its megabytes per second are."""
+        """Metric of its megabytes per second."""
         if any(word in self.name for word in _BOTH):
             return BANDWIDTH_BOTH
         return BANDWIDTH_SUM if "random" in self.name else BANDWIDTH

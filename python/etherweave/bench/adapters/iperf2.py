@@ -39,7 +39,7 @@ _KNOWN = re.compile(
     r"-{10,}|\[ *\*?(?:\d+|ID|SUM)\] (?:local|Interval|Sent|Server Report)|"
     r"(?:TCP|UDP) (?:window|buffer) size|Write buffer|Read buffer|TOS set|Sending|Reading"
 )
-_ROUNDING = 0.02  # Of values with three digits.
+_ROUNDING = 0.02  # Rounding error of values with three digits.
 
 
 def _parse(draft: Draft) -> None:

@@ -34,7 +34,7 @@ from etherweave.measurements.metrics import (
 USUAL_SECONDS = 10.0
 _SECONDS_MAX = 86_400  # Longest test that iperf3 accepts: MAX_TIME in its source [s].
 WARM_UP = 2  # Left out of the result, for slow start [s].
-_BUSY = 95.0  # Of a core, from which on the core may be what is measured [%].
+_BUSY = 95.0  # Load of a core above which the core may be what is measured [%].
 _LEAST_BLOCK = 1024  # Smaller blocks measure system calls [bytes].
 _RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"}
 _TOTAL = re.compile(

@@ -21,7 +21,7 @@ _DONE = re.compile(r"^ (\w{2})(?:[_-][\w.-]+)? Benchmark Completed")
 _CLASS = re.compile(r"\(class (\w)\)")
 _NEEDED = ("Class", "Time in seconds", "Total processes", "Mop/s total", "Mop/s/process")
 _SECONDS = {"S": 1, "W": 3, "A": 20, "B": 80, "C": 320, "D": 5000, "E": 80_000, "F": 10**6}
-"""Of one process, roughly, to forecast."""
+"""Time of one process by class, roughly, to forecast [s]."""
 _KERNELS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 _OTHERS = ("dt", "bt-mz", "lu-mz", "sp-mz")
 _WITHOUT_MPI = ("dc", "ua")

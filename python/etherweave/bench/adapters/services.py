@@ -50,7 +50,7 @@ _SERVER = (
     *("--protected-mode", "no", "--user", "default", "on", "nopass", "~*", "-@all"),
     *("+get", "+set", "+ping"),
 )
-"""In memory, and restricted to the measured commands: no client can do harm."""
+"""Server in memory, restricted to the measured commands: no client can do harm."""
 _BEGINS = rf"{_CSV}\s*$|\s*{_TEST}: (?:rps=|{NUMBER} requests per second)|={{6}} {_TEST} ={{6}}"
 
 

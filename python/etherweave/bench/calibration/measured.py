@@ -35,7 +35,7 @@ class MeasuredWorkload(NamedTuple):
     """A workload on real hosts, launched several times."""
 
     name: str
-    scenario: Mapping[str, object]  # With this workload as its only job.
+    scenario: Mapping[str, object]  # Scenario with this workload as its only job.
     launches: tuple[float, ...]  # Times of an iteration, or of all streams together [s].
     medians: tuple[float, ...]
     """Median iteration of each launch; for streams the same as ``launches`` [s]."""

@@ -21,7 +21,7 @@ class ChallengeTest(NamedTuple):
     is_fitted: bool  # Whether unknowns may be inferred from it.
 
 
-Centre: TypeAlias = Average | ChallengeTest  # By what a launch counts.
+Centre: TypeAlias = Average | ChallengeTest  # Measure of a launch.
 
 _LATENCY = {8: 1000, 1024: 1000, 8192: 400, 65536: 100, 262144: 40}  # Round trips by size [bytes].
 _BANDWIDTH = {64: 200, 1024: 100, 16384: 20, 131072: 4}  # Windows by size [bytes].

@@ -40,7 +40,7 @@ _ROCE = (
     Constant("host.mpi_roce.handling_overhead", 5, 20_000, "MPI's share of a received message"),
 )
 CONSTANTS: dict[str, tuple[Constant, ...]] = {"tcp": _TCP, "roce": _ROCE}
-"""By the transport of the scenario."""
+"""Constants by the transport of the scenario."""
 
 
 def simulated(result: Result, centre: Centre) -> float:

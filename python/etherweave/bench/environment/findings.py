@@ -33,7 +33,7 @@ class Run:
 
     interface: str = ""  # The one that is to be measured.
     bytes_expected: float | None = None
-    """What must cross it at least, both directions together [bytes]."""
+    """Bytes that must cross it at least, both directions together [bytes]."""
     processes: int | None = None  # That the run starts on this host.
     polls: bool = False  # Whether they wait for messages by polling.
     times_s: tuple[float, ...] = ()  # Single latencies [s].
@@ -42,11 +42,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What checks take."""
+    """Input of checks."""
 
     before: Snapshot
     after: Snapshot | None = None
-    others: tuple[Snapshot, ...] = ()  # Of other hosts of the run, before it.
+    others: tuple[Snapshot, ...] = ()  # Snapshots of other hosts of the run, before it.
     run: Run = Run()
 
     @property

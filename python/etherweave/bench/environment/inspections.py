@@ -31,7 +31,7 @@ _DO = "install Etherweave there, and name its Python in the site's file: python,
 class HostInspection:
     """The state of one host on one fabric."""
 
-    host: str  # As the site names it.
+    host: str  # Name of the host in the site.
     fabric: str
     interface: str  # The tested one; empty where the site names none.
     snapshot: Snapshot | None

@@ -23,10 +23,10 @@ class Processor:
     """The processors, those online."""
 
     model: str = ""
-    online: str = ""  # As Linux lists them: ``0-3,8``.
+    online: str = ""  # List as Linux writes it: ``0-3,8``.
     governors: dict[str, int] = field(default_factory=dict)
     """How many processors have which; empty where the kernel does not scale frequencies."""
-    frequency_hz_min: float | None = None  # Of the slowest processor, now.
+    frequency_hz_min: float | None = None  # Frequency of the slowest processor, now.
     frequency_hz_max: float | None = None  # The highest that the hardware has.
     smt: bool | None = None  # Whether several threads share a core.
 
@@ -73,16 +73,16 @@ class NetworkInterface:
 
     state: str = ""
     mtu: int | None = None
-    rate: float | None = None  # Of the link [bit/s].
+    rate: float | None = None  # Rate of the link [bit/s].
     duplex: str = ""
     driver: str = ""
     firmware: str = ""
     node: int | None = None  # NUMA node of the NIC.
     pcie: Pcie | None = None
     counters: dict[str, int] = field(default_factory=dict)
-    """Of the kernel, by their names in ``statistics``."""
+    """Counters of the kernel, by their names in ``statistics``."""
     driver_counters: dict[str, int] = field(default_factory=dict)
-    """Of the driver, by its own names."""
+    """Counters of the driver, by its own names."""
     offloads: dict[str, bool] = field(default_factory=dict)
     pause_received: bool | None = None  # Whether it obeys global pause frames.
     pause_sent: bool | None = None
@@ -121,8 +121,8 @@ class RdmaDevice:
 class NetworkPath:
     """The path to another host."""
 
-    interface: str  # By which the routing goes.
-    mtu: int  # Of the packets that were sent with "do not fragment" [bytes].
+    interface: str  # Interface that the routing uses.
+    mtu: int  # Size of the packets that were sent with "do not fragment" [bytes].
     passes: bool  # Whether one was answered.
     message: str  # Message of ping if not.
 
@@ -147,7 +147,7 @@ class Snapshot:
     tcp: dict[str, str] = field(default_factory=dict)  # Settings below ``net``, with dots.
     tcp_counters: dict[str, int] = field(default_factory=dict)
     paths: dict[str, NetworkPath] = field(default_factory=dict)
-    """To other hosts that were asked for."""
+    """Paths to other hosts that were asked for."""
     gaps: tuple[Gap, ...] = ()
 
     def facts(self) -> dict[str, Any]:

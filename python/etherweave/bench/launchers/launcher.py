@@ -1,4 +1,4 @@
-"""What a launcher is given, and what it gives back."""
+"""Input of a launcher, and what it gives back."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class LaunchJob:
     """One launch of one benchmark."""
 
     command: BenchmarkCommand
-    """With its words in braces still in it: the launcher knows servers and ranks."""
+    """Command with its words in braces: the launcher knows servers and ranks."""
     hosts: tuple[str, ...]
     """Names of the site's hosts, in the order of ranks; the first one serves."""
     ranks_per_node: int
@@ -39,7 +39,7 @@ class LaunchJob:
 
     @property
     def ranks(self) -> int:
-        """In all; block after block on the hosts."""
+        """Number of ranks in all; block after block on the hosts."""
         places = len(self.hosts) * self.ranks_per_node
         return places if self.ranks_most is None else min(places, self.ranks_most)
 
@@ -55,12 +55,12 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class LaunchOutcome:
-    """What a launch left."""
+    """Result of a launch."""
 
     ending: Ending
     text: str  # Standard output, or the file that the command names.
     errors: str  # The end of standard error.
-    words: tuple[str, ...]  # What was started, program first.
+    words: tuple[str, ...]  # Command that was started, program first.
     start_ns: int  # On the clock of this machine, since 1970 [ns].
     end_ns: int
 
@@ -70,7 +70,7 @@ class Launcher(Protocol):
 
     @property
     def name(self) -> str:
-        """As in a site file: local, ssh, mpirun, srun, sbatch, netns."""
+        """Name in a site file: local, ssh, mpirun, srun, sbatch, netns."""
 
     def missing(self) -> str:
         """Return which program or privilege is missing; empty when none is."""
@@ -88,7 +88,7 @@ class ArrayLauncher(Launcher, Protocol):
 
 
 class OptionKind(StrEnum):
-    """What an option in a site's file must be."""
+    """Type of an option in a site's file."""
 
     TEXT = "a text"
     TEXTS = "a list of texts"
@@ -107,7 +107,7 @@ class LauncherKind:
 
     name: str
     make: Callable[[ClusterSite, SiteFabric | None], Launcher]
-    """For a site, and the fabric that programs shall use."""
+    """Function that makes it for a site, and the fabric that programs shall use."""
     options: Mapping[str, OptionKind] = field(default_factory=dict)  # Besides the common ones.
     rate: float | None = None  # Rate of links that it makes, where no file says another [bytes/s].
     is_here: bool = False  # Whether all hosts are this machine, and share its processors.

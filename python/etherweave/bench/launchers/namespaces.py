@@ -14,12 +14,12 @@ from etherweave.bench.launchers.site_launcher import LauncherError
 from etherweave.linux import namespaces, processes
 from etherweave.linux.links import Links, VethEnd, set_congestion_control, shape
 
-INTERFACE = "h0"  # Of every host.
+INTERFACE = "h0"  # Interface of every host.
 _PREFIX = "ew-bench"
 _OWNED = re.compile(rf"{_PREFIX}\.(\d+\.\d+)\.[0-9a-f]+\..+")
 _LATENCY_S = 5e-3  # How long a shaped frame may wait before it is dropped [s].
 _SEGMENTS = 128 * 1024  # Smallest queue: TCP sends two segments of 64 KiB before it reacts [bytes].
-_LENGTH = 16  # Of the hosts' network prefix [bits].
+_LENGTH = 16  # Length of the hosts' network prefix [bits].
 
 
 class TokenBucket(NamedTuple):

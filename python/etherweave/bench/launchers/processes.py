@@ -17,8 +17,8 @@ from etherweave.api.outputs import below
 from etherweave.bench.launchers.access import GRACE_S
 from etherweave.linux.processes import MARK, end_marked
 
-_TEXT_MAX = 1 << 26  # Of an output: more is no result [bytes].
-_ERRORS_MAX = 4000  # Of standard error, from its end [bytes].
+_TEXT_MAX = 1 << 26  # Size of an output: more is no result [bytes].
+_ERRORS_MAX = 4000  # Part of standard error that is kept, from its end [bytes].
 
 
 class OverdueError(Exception):
@@ -26,7 +26,7 @@ class OverdueError(Exception):
 
 
 class ProcessGroup:
-    """What is started within a ``with`` ends with it, whatever happens.
+    """Processes that end with the ``with`` in which they start, whatever happens.
 
     Outputs become ``NAME.out`` and ``NAME.err`` in the directory of the launch; ``limit_s`` counts
     from now on [s].

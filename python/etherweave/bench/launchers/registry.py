@@ -29,7 +29,7 @@ SSH = LauncherKind("ssh", _make_ssh, {"shell": OptionKind.TEXTS})
 LAUNCHERS: dict[str, LauncherKind] = {
     kind.name: kind for kind in (LOCAL, mpirun.KIND, netns.KIND, sbatch.KIND, srun.KIND, SSH)
 }
-"""By the name in a site's file."""
+"""Launchers by the name in a site's file."""
 
 
 def launcher(site: ClusterSite, link: SiteFabric | None = None) -> Launcher:

@@ -31,7 +31,7 @@ from etherweave.sweeps.slurm import SlurmError, fate, lives, slurm
 _SCRIPT = '#!/bin/sh\nexec "$@"\n'  # The command is in the arguments.
 _PAUSE_S = 0.1  # Between two checks for a file, which cost Slurm nothing [s].
 _ASK_MIN_S, _ASK_MAX_S = 0.1, 5.0  # Between two queries of Slurm, growing [s].
-_LATE_S = 10.0  # By which a shared directory may show a file late [s].
+_LATE_S = 10.0  # Delay until a shared directory shows a file, at most [s].
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ KIND = LauncherKind(
 )
 
 
-OUTCOME = "outcome.json"  # In the directory of a job.
+OUTCOME = "outcome.json"  # File in the directory of a job.
 
 
 def write_tasks(

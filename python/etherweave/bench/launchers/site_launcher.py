@@ -33,7 +33,7 @@ class LauncherError(Exception):
 
 
 class RanksCommand(NamedTuple):
-    """What starts all ranks."""
+    """Command that starts all ranks."""
 
     words: list[str]  # Complete but for the guard.
     host: str | None  # On which that is started; none is this machine.
@@ -49,7 +49,7 @@ class RankStarter(Protocol):
 
 
 class LaunchContext(NamedTuple):
-    """What a launch needs while it lasts: access to hosts, and a starter of ranks."""
+    """Needs of a launch while it lasts: access to hosts, and a starter of ranks."""
 
     access: HostAccess
     site: ClusterSite

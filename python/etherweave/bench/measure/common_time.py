@@ -22,7 +22,7 @@ from etherweave.bench.measure.errors import MeasureLaunchError
 START_SPREAD_S = 2
 """Longest time between the starts of two streams; whole seconds that differ by one are within."""
 OMITTED_S = WARM_UP + START_SPREAD_S  # Before a stream is counted: slow start of the last one.
-AROUND_S = OMITTED_S + START_SPREAD_S  # In which a stream runs without being counted.
+AROUND_S = OMITTED_S + START_SPREAD_S  # Time in which a stream runs without being counted [s].
 
 
 class CommonTime(NamedTuple):

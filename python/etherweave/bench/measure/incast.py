@@ -50,7 +50,7 @@ from etherweave.bench.site.values import ClusterSite, SiteFabric
 from etherweave.measurements.benchmark_report import BenchmarkReport
 from etherweave.measurements.metrics import BANDWIDTH
 
-_START_EACH_S = 0.3  # To start a server, await that it listens, and start its client [s].
+_START_EACH_S = 0.3  # Time to start a server, until it listens, and its client [s].
 DURATION_S = 10  # Usual time of all streams [s].
 _BLOCK_MAX = 1 << 20  # Largest block of iperf3 [B].
 _NO_ITERATIONS = {

@@ -25,7 +25,7 @@ class ScenarioJob(NamedTuple):
     """A job and its schedule."""
 
     name: str
-    hosts: Sequence[str]  # Of the scenario, in rank order.
+    hosts: Sequence[str]  # Hosts of the scenario, in rank order.
     amounts: Amounts
     schedule: bytes  # Input of the executor.
 
@@ -36,7 +36,7 @@ class ScenarioJobs(NamedTuple):
     name: str
     seed: int
     resolved: str  # The scenario with every default, as TOML.
-    rate_bps: int  # Of the slowest link of a host that has a rank [b/s].
+    rate_bps: int  # Rate of the slowest link of a host that has a rank [b/s].
     end_ns: float | None  # When the run ends at the latest [ns].
     jobs: Sequence[ScenarioJob]
 

@@ -69,13 +69,13 @@ class RecorderOverhead:
 
     @property
     def parts(self) -> list[float]:
-        """By which part the time with the recorder is longer, of each pair."""
+        """Share by which the time with the recorder is longer, of each pair."""
         pairs = zip(self.without_s, self.with_s, strict=True)
         return [recorded / plain - 1 for plain, recorded in pairs]
 
     @property
     def interval(self) -> Interval | None:
-        """Of the median of :attr:`parts`; none of few pairs."""
+        """Interval of the median of :attr:`parts`; none for few pairs."""
         return median_interval(self.parts)
 
     def to_json(self) -> dict[str, object]:

@@ -28,8 +28,8 @@ class LaunchPlacement(NamedTuple):
     hosts: tuple[str, ...]  # Hosts of the site that have a rank.
     ranks: int
     ranks_per_node: int  # Maximum; the last host may have fewer.
-    processors: int | None  # Of this machine, if all ranks share it.
-    rate_bps: float = math.inf  # Of a host's link, if the site file has it [b/s].
+    processors: int | None  # Processors of this machine, if all ranks share it.
+    rate_bps: float = math.inf  # Rate of a host's link, if the site file has it [b/s].
     modules: tuple[str, ...] = ()  # Environment modules for compiler and ranks.
 
     def job(self, command: BenchmarkCommand, directory: Path, limit_s: float) -> LaunchJob:

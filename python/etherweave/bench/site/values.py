@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Option = str | float | tuple[str, ...]
-"""What an option of a launcher may be; amounts are in base units."""
+"""Value of an option of a launcher; amounts are in base units."""
 
 
 class SiteError(ValueError):
@@ -26,13 +26,13 @@ class SiteFabric:
     """A fabric between the hosts of a site, and the variables by which a stack uses it."""
 
     name: str
-    kind: str  # As in ``fabrics.toml``: roce, infiniband, tcp, ipoib.
-    stack: str  # As in ``fabrics.toml``: open_mpi, mpich, …
-    rate: float  # Of a host's link [bytes/s].
+    kind: str  # Kind in ``fabrics.toml``: roce, infiniband, tcp, ipoib.
+    stack: str  # Stack in ``fabrics.toml``: open_mpi, mpich, …
+    rate: float  # Rate of a host's link [bytes/s].
     interface: str | None = None
     device: str | None = None  # RDMA device of the NIC with its port: mlx5_0:1.
     addresses: tuple[tuple[str, str], ...] = ()
-    """Of hosts on this fabric, where it is not the one that the launcher uses."""
+    """Addresses of hosts on this fabric, where the launcher uses another one."""
     environment: tuple[tuple[str, str], ...] = ()  # Variables that switch the stack to it.
 
 
@@ -52,7 +52,7 @@ class ClusterSite:
     name: str
     launcher: str
     hosts: tuple[SiteHost, ...]
-    options: Mapping[str, Option] = field(default_factory=dict)  # Of the launcher.
+    options: Mapping[str, Option] = field(default_factory=dict)  # Options of the launcher.
     modules: tuple[str, ...] = ()  # Loaded before each program, in this order.
     environment: tuple[tuple[str, str], ...] = ()
     links: tuple[SiteFabric, ...] = ()

@@ -28,7 +28,7 @@ class LaunchComparison:
     """A candidate against a baseline."""
 
     shift: float  # Amount by which the candidate is above the baseline, in the values' unit.
-    interval: Interval | None  # Of the shift; ``None`` for too few launches.
+    interval: Interval | None  # Interval of the shift; ``None`` for too few launches.
     baseline: float  # The baseline's median.
 
     @property

@@ -15,7 +15,7 @@ from etherweave.bench.statistics.quantiles import CONFIDENCE, Interval, median, 
 class PlannedLaunch(NamedTuple):
     """One start of one experiment."""
 
-    round: int  # From 0.
+    round: int  # Number of the round, from 0.
     experiment: str
 
 

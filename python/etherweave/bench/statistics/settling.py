@@ -11,7 +11,7 @@ from etherweave.bench.statistics.quantiles import Interval, median, median_inter
 
 TOLERANCE = 0.05
 """Quarters of a settled series have medians that differ by no more than this share."""
-_CONFIDENCE = 0.99  # Of the medians of quarters, of which six pairs are compared.
+_CONFIDENCE = 0.99  # Confidence of the medians of quarters, of which six pairs are compared.
 SHORTEST = 32
 """Values in the shortest series whose quarters have such intervals: 1 - 2 / 2^8 > 99 %."""
 

@@ -30,10 +30,10 @@ class LaunchSummary:
     """Median of each launch after its warm-up, in the order of the launches."""
     values: int  # Number of values after warm-up, in all launches.
     warm_up: tuple[int, ...]  # Values left out at the start of each launch.
-    median: float  # Of the launches.
-    interval: quantiles.Interval | None  # Of the median.
+    median: float  # Median of the launches.
+    interval: quantiles.Interval | None  # Interval of the median.
     mean: float | None
-    """Of the launches: harmonic for rates, arithmetic otherwise; ``None`` if a rate is zero."""
+    """Mean of the launches: harmonic for rates, else arithmetic; ``None`` if a rate is zero."""
     low: float  # The smallest of all values.
     high: float  # The largest of all values.
     outliers: int  # Launches beyond Tukey's fences; they are kept.

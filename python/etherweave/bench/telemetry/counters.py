@@ -1,4 +1,4 @@
-"""From the counters of kernel and drivers to the columns of families."""
+"""Columns of families from the counters of kernel and drivers."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ class CounterRow(NamedTuple):
     """A thing and its counters."""
 
     keys: tuple[str, ...]
-    values: tuple[Value, ...]  # In the order of its family's columns.
+    values: tuple[Value, ...]  # Values in the order of its family's columns.
 
 
 _KERNEL = {

@@ -30,7 +30,7 @@ _NOTHING = "the launch ended without output of its recorder"
 
 @dataclass(frozen=True)
 class Offset:
-    """By how much a host's clock is ahead of the clock of who started the launch: from, to [ns].
+    """Lead of a host's clock over the clock of who started the launch: from, to [ns].
 
     Known from what must have happened before what: a recorder reads its clock after it was started
     and before its first line was seen, and again after its input was closed and before it ended.
@@ -45,11 +45,11 @@ class Epoch:
     """How one host was recorded during one launch."""
 
     run: str  # The launch.
-    host: str  # As the site names it.
+    host: str  # Name of the host in the site.
     interface: str  # The tested one; empty where the site names none.
     failure: str  # Why nothing, or not everything, was recorded; empty if everything was.
     period_s: float | None = None
-    duration_s: float | None = None  # From the first to the last sample [s].
+    duration_s: float | None = None  # Time from the first to the last sample [s].
     samples: int = 0
     late: int = 0  # Periods without a sample, as the host was busy.
     processor_s: float | None = None  # Processor time of all samples [s].

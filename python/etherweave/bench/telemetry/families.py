@@ -11,12 +11,12 @@ _UNITS = {"s": "seconds", "j": "joules", "bytes": "bytes"}
 class Column(NamedTuple):
     """A counter: it only grows."""
 
-    name: str  # In tables, with its unit at the end.
+    name: str  # Name in tables, with its unit at the end.
     meaning: str
 
     @property
     def unit(self) -> str:
-        """In OpenMetrics: ``seconds``, ``joules``, ``bytes``, or empty for a mere count."""
+        """Unit in OpenMetrics: ``seconds``, ``joules``, ``bytes``, or empty for a mere count."""
         return _UNITS.get(self.name.rpartition("_")[2], "")
 
     @property

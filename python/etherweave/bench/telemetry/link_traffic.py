@@ -27,7 +27,7 @@ CHECK = "wrong interface"
 GAP = "telemetry"
 _MEMORY = ("storage_bandwidth", "memory_bandwidth")  # Bandwidths of no network.
 _SHARE = 0.5
-"""Of its time that a run by the clock measures bandwidth: qperf takes as long for latencies."""
+"""Share of its time in which a timed run measures bandwidth: qperf takes as long for latencies."""
 
 
 def findings(launches: Iterable[JudgedLaunch], epochs: Iterable[Epoch]) -> list[EnvironmentFinding]:

@@ -30,7 +30,7 @@ class RecordingOptions:
     """Options of a recording."""
 
     run: str = ""  # Names the epoch.
-    host: str = ""  # Whose counters these are; the name of this machine if empty.
+    host: str = ""  # Host of these counters; the name of this machine if empty.
     interfaces: tuple[str, ...] = ()  # All but the loopback, those that are up, if there are none.
     period_s: float = PERIOD_S
     limit_s: float = float("inf")  # After which it ends [s].

@@ -22,14 +22,14 @@ class Recording:
     run: str  # Names the run, and with it the epoch.
     host: str
     period_s: float  # That was wanted, between two samples [s].
-    samples: tuple[Sample, ...]  # In order of time; the first is before the run, the last after it.
+    samples: tuple[Sample, ...]  # Samples by time; the first is before the run, the last after it.
     late: int  # Periods in which no sample was taken, as the host was busy.
     processor_s: float  # Processor time of all samples: what the recording cost [s].
     failure: str = ""  # Why it ended before the run, if it did.
 
     @property
     def duration_s(self) -> float:
-        """From the first to the last sample [s]."""
+        """Time from the first to the last sample [s]."""
         return (self.samples[-1].time_ns - self.samples[0].time_ns) / 1e9
 
     @property
@@ -110,7 +110,7 @@ class Rise(NamedTuple):
 
     family: str
     thing: str  # Its keys, joined by blanks.
-    column: str  # With its unit at the end.
+    column: str  # Name with its unit at the end.
     amount: float
     per_s: float | None  # ``None`` when the recording has no length.
 

@@ -22,10 +22,10 @@ _HWMON = "sys/class/hwmon"
 
 
 class Sample(NamedTuple):
-    """What all counters showed at one time."""
+    """Values of all counters at one time."""
 
     time_ns: int  # Since 1970.
-    rows: Mapping[str, list[CounterRow]]  # By the names of families.
+    rows: Mapping[str, list[CounterRow]]  # Rows by the names of families.
 
 
 _SIOCETHTOOL = 0x8946

@@ -35,7 +35,7 @@ class StreamError(ValueError):
 
 @dataclass(frozen=True)
 class Stream:
-    """What a recorder wrote."""
+    """Output of a recorder."""
 
     recording: Recording
     before: Snapshot

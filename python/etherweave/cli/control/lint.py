@@ -27,7 +27,7 @@ ssh leaf0 show runningconfiguration all | etherweave control lint -
 etherweave control lint fabric --off lint.toml --format sarif"""
 
 SUFFIXES = (".json", ".sh", ".cfg", ".conf", ".yaml", ".yml")
-"""Of files in a directory that may be configurations."""
+"""Suffixes of files in a directory that may be configurations."""
 SIZE_MAX = 64 * 2**20  # A configuration is smaller [B].
 FABRIC_SIZE_MAX = 512 * 2**20  # The policy of a fabric is smaller: 225 MB for 300,000 hosts [B].
 PLACES_SHOWN = 3

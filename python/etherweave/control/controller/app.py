@@ -312,7 +312,7 @@ class Controller:
         self.desired = {switch.name: switch for switch in plan.switches}
         """Plans of switches as they should be now."""
         self.fingerprint = drift.fingerprint(plan)
-        """Of the plan that is active."""
+        """Fingerprint of the plan that is active."""
 
     def _assign(self, switch: ManagedSwitch, session: SwitchSession) -> None:
         """Start what is due next for a switch, if anything, in its thread."""

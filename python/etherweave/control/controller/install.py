@@ -18,7 +18,7 @@ from etherweave.control.messages import (
 
 ANSWER_S = 30.0  # Longest wait for a reply [s]: the commit of a large bundle is the slowest.
 _AT_ONCE = 200  # Messages in one write: some 30 thousand octets.
-_OCTETS_MAX = 1 << 28  # Of a report: two million rules.
+_OCTETS_MAX = 1 << 28  # Size of a report: two million rules [bytes].
 
 _ERRORS = {
     (1, 10): "another controller is its master",

@@ -23,7 +23,7 @@ _SETTLING_TYPES = frozenset(
     {MessageType.HELLO, MessageType.ERROR, MessageType.ECHO_REQUEST, MessageType.ECHO_REPLY,
      MessageType.FEATURES_REPLY, MessageType.PORT_STATUS, MessageType.MULTIPART_REPLY}
 )  # fmt: skip
-"""What a switch may send during the handshake, before its identity and ports are known."""
+"""Messages that a switch may send during the handshake, before its identity and ports are known."""
 _TYPES = 30  # Types of OpenFlow 1.3.
 
 
@@ -35,9 +35,9 @@ class PeerRejectedError(OSError):
 class PeerLimits:
     """Limits of a peer."""
 
-    handshake_s: float = 10.0  # From the connection until the switch is known, TLS included [s].
+    handshake_s: float = 10.0  # Time from connection to known switch, TLS included [s].
     message_s: float = 10.0
-    """From a message's first octet to its last, and for writing a message [s]."""
+    """Time from a message's first octet to its last, and for writing a message [s]."""
     silent_s: float = 15.0  # Longest silence, although an echo is requested every third of it [s].
     hello_octets: int = 1024  # Length of a HELLO [bytes].
     handshake_octets: int = 1 << 20

@@ -28,7 +28,7 @@ _FACTS = {
 
 
 class MetricsSource(Protocol):
-    """What a controller shows of itself."""
+    """State that a controller shows of itself."""
 
     switches: dict[str, ManagedSwitch]
     discovery: LinkDiscovery

@@ -41,7 +41,7 @@ class Role(IntEnum):
 
 
 class Beacon(NamedTuple):
-    """What a controller sends to the others."""
+    """Message of a controller to the others."""
 
     controller: int  # A random number of 64 bits, its identity.
     state: ControllerState

@@ -372,7 +372,7 @@ _UNSOLICITED_TYPES = frozenset(
         MessageType.PORT_STATUS,
     }
 )
-"""What os-ken reads of a known switch; it does not read other types safely."""
+"""Types that os-ken reads of a known switch; it does not read others safely."""
 _REPLY_TYPES = frozenset(
     {
         MessageType.ERROR,

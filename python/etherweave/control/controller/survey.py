@@ -24,7 +24,7 @@ from etherweave.control.rules import SwitchPlan
 class Survey:
     """Differences between a fabric and its plan."""
 
-    drifts: dict[str, Drift]  # Of every switch that was read.
+    drifts: dict[str, Drift]  # Differences of every switch that was read.
     tables: dict[str, ReportedTables]
     absent: dict[str, str]  # Switches that were not read, and why.
     wiring: tuple[WiringFinding, ...]

@@ -40,7 +40,7 @@ class ManagedSwitch:
     """The generation under which this controller is its master."""
     is_role_known: bool = False  # Whether it has reported its generation.
     is_standing_by: bool = False
-    installed: SwitchPlan | None = None  # What is installed; None: not read yet.
+    installed: SwitchPlan | None = None  # Plan that is installed; None: not read yet.
     entries: int = 0
     stamp: int = 0  # Generation of its latest change.
     ready_s: float | None = None  # When it began to send probes to the controller.
@@ -79,11 +79,11 @@ class ManagedSwitch:
 
 @dataclass(frozen=True)
 class SwitchTarget:
-    """What is to be installed in a switch."""
+    """Plan to be installed in a switch."""
 
     plan: SwitchPlan
-    fingerprint: int  # Of the whole plan.
-    generation: int  # Of the master.
+    fingerprint: int  # Fingerprint of the whole plan.
+    generation: int  # Generation of the master.
     leave_foreign: bool
 
 

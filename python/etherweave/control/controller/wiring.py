@@ -42,7 +42,7 @@ class Cable(NamedTuple):
 
 
 class WiringFault(StrEnum):
-    """What is wrong with a port."""
+    """Fault of a port."""
 
     MISWIRED = "miswired"
     MISSING = "missing"  # Nothing arrives where a switch should be at the other end.
@@ -56,8 +56,8 @@ class WiringFinding(NamedTuple):
 
     fault: WiringFault
     end: SwitchPort
-    found: str | None  # What is at the other end; none: nothing seen.
-    expected: str | None  # What the plan has there; none: nothing.
+    found: str | None  # Port or host at the other end; none: nothing seen.
+    expected: str | None  # Port or host of the plan there; none: nothing.
 
     def __str__(self) -> str:
         seen = self.found or _NOTHING.get(self.fault, "nothing seen")
@@ -72,12 +72,12 @@ _NOTHING = {
 
 @dataclass(frozen=True, slots=True)
 class ObservedWiring:
-    """What was discovered of the connected switches so far."""
+    """Wiring of the connected switches that was discovered so far."""
 
     arrivals: Mapping[SwitchPort, SwitchPort] = field(default_factory=dict)
-    """By the port where a probe arrived, the port that it had left."""
+    """Port that a probe had left, by the port where it arrived."""
     ports: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
-    """Of every switch that is connected, its ports, and whether they have a link."""
+    """Ports of every switch that is connected, and whether they have a link."""
     neighbours: Mapping[SwitchPort, str] = field(default_factory=dict)
     """Names in the LLDP of hosts, by port."""
     settled: frozenset[str] = frozenset()

@@ -23,7 +23,7 @@ class CaptureError(ValueError):
 class CapturedFrame(NamedTuple):
     """A frame of a capture, decoded."""
 
-    number: int  # From 1.
+    number: int  # Number of the frame, from 1.
     frame: DmpFrame | FrameFault
     is_answer: bool  # Whether an earlier frame has its nonce and another source.
 

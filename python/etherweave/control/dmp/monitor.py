@@ -19,9 +19,9 @@ from etherweave.control.dmp import request
 class MonitorTiming:
     """Intervals between requests [s]."""
 
-    check_s: float = 300.0  # From an answer to the next request.
-    retry_s: float = 5.0  # From a failure to the next request; doubles from failure to failure.
-    retry_longest_s: float = 60.0  # From a failure to the next request, at most.
+    check_s: float = 300.0  # Time from an answer to the next request.
+    retry_s: float = 5.0  # Time from a failure to the next request; doubles with each failure.
+    retry_longest_s: float = 60.0  # Longest time from a failure to the next request.
     apart_s: float = 0.5  # Between the starts of two requests, at least: a link may flap.
 
 

@@ -37,11 +37,11 @@ RandomSource: TypeAlias = Callable[[int], bytes]
 class RequestTiming:
     """Times and limits of a request."""
 
-    first_s: float = 0.2  # From the first frame to the second [s]; doubles from frame to frame.
-    longest_s: float = 2.0  # From a frame to the next, at most [s].
+    first_s: float = 0.2  # Time from the first frame to the second [s]; doubles with each frame.
+    longest_s: float = 2.0  # Longest time from a frame to the next [s].
     jitter: float = 0.25
     """Share by which waits vary at random, so that hosts of one power cut do not synchronise."""
-    limit_s: float = 10.0  # From the first frame to giving up [s].
+    limit_s: float = 10.0  # Time from the first frame to giving up [s].
     settle_s: float = 0.05  # After an answer, for another one that contradicts it [s].
     frames_max: int = 65_536  # Frames examined in one request; more are a flood.
 
@@ -74,7 +74,7 @@ class ReceivedFrame(NamedTuple):
     octets: bytes
     is_outgoing: bool = False
     is_for_another: bool = False
-    """For another host; to a group address: from a VLAN whose tag the kernel removed."""
+    """Sent to another host; to a group address: from a VLAN whose tag the kernel removed."""
 
 
 class SendFrame(NamedTuple):
@@ -101,7 +101,7 @@ class FailedRequest(NamedTuple):
 
 RequestOutcome: TypeAlias = AssignedAddress | FailedRequest
 RequestStep: TypeAlias = SendFrame | AssignedAddress | FailedRequest | None
-"""What the caller must do: send a frame, handle the outcome, or nothing."""
+"""Step that the caller must take: send a frame, handle the outcome, or nothing."""
 
 
 class AddressRequest:

@@ -73,7 +73,7 @@ class MapEntry(NamedTuple):
 
 
 class _RuleAction(NamedTuple):
-    """What a rule does with packets."""
+    """Action of a rule on packets."""
 
     kind: int
     ports: tuple[int, ...] = ()
@@ -236,7 +236,7 @@ _ADMISSION = {"in_port", "eth_src", "vlan_vid", "vlan_pcp"}
 
 @dataclass(frozen=True, slots=True)
 class PortBehaviour:
-    """What is done with frames that arrive at a port, before the lookup."""
+    """Handling of frames that arrive at a port, before the lookup."""
 
     address: int = 0  # MAC address of the host; 0: there is none.
     answers: bool = False  # Whether requests of DMP are returned with the host's address.

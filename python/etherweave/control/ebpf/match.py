@@ -1,4 +1,4 @@
-"""What a rule matches, as one masked number of all fields; and the order in which masks are tried.
+"""Match of a rule as one masked number of all fields, and the order in which masks are tried.
 
 ::
 
@@ -20,7 +20,7 @@ _FIELDS = {
     "vlan_pcp": (13, 3),
     "vlan_vid": (0, 13),
 }
-"""Of each field: its lowest bit, and how many it has. That of ``vlan_vid`` includes the tag's."""
+"""Lowest bit and number of bits of each field. That of ``vlan_vid`` includes the tag's."""
 
 
 class MatchError(ValueError):
@@ -39,9 +39,9 @@ class Ternary(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Which packets a rule matches, and when it is active."""
+    """Packets that a rule matches, and when it is active."""
 
-    packets: Ternary  # What it matches.
+    packets: Ternary  # Packets that it matches.
     unless_bit: int | None  # Bit of the pause vector that deactivates it; None: always active.
 
 

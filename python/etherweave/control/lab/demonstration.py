@@ -68,7 +68,7 @@ class RuleCounts:
     total: tuple[int, ...]  # All rules of each switch, with admission, DMP and broadcasts.
     design_min: int
     design_mean: float
-    design_max: int  # Of the minimal rules, as ``etherweave design`` counts them.
+    design_max: int  # Largest number of minimal rules, as ``etherweave design`` counts them.
     is_minimal: bool  # Whether minimal rules are installed, whose numbers must equal the model's.
     flat: int  # Rules of each switch if there was one per host.
 
@@ -82,7 +82,7 @@ class Traffic:
     pings: int
     answered: int
     round_trip_ms: float
-    tcp_gbps: float | None  # By iperf3; None: not installed.
+    tcp_gbps: float | None  # Goodput by iperf3; None: not installed.
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class LabPort(NamedTuple):
 class Layout:
     """Names, plan and cables of a lab."""
 
-    prefix: str  # Of the names of all labs of a machine.
+    prefix: str  # Prefix of the names of all labs of a machine.
     name: str
     planned: PlannedDeployment
     guests: frozenset[str] = frozenset()

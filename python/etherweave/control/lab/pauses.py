@@ -99,8 +99,8 @@ class PauseResult:
     before: PausePhase
     paused: PausePhase
     resumed: PausePhase
-    diverted_ms: float  # From the first PAUSE frame to the first probe at the other port.
-    restored_ms: float  # From the frame that ends the pause to the first probe at the port.
+    diverted_ms: float  # Time from the first PAUSE frame to the first probe at the other port.
+    restored_ms: float  # Time from the end of the pause to the first probe at the port.
     lost: int  # Frames that did not arrive.
 
 

@@ -121,7 +121,7 @@ def _filter(sock: socket.socket, ether_type: int) -> None:
 
 
 ETHER_TYPE = 0x88B6
-OCTETS = 60  # Of a probe, without its check sequence: the shortest frame of Ethernet.
+OCTETS = 60  # Length of a probe, without its check sequence: Ethernet's shortest frame.
 AT_ONCE = 32  # Probes in flight: few enough for the queues of ports.
 LIMIT_S = 5.0  # Longest wait for probes in flight [s].
 
@@ -147,7 +147,7 @@ class PathHop(NamedTuple):
 class ProbePath(NamedTuple):
     """The path of a probe."""
 
-    hops: tuple[PathHop, ...]  # In order, from the host's switch on.
+    hops: tuple[PathHop, ...]  # Hops in order, from the host's switch on.
     entered: bool  # Whether it was captured at its port of entry.
     host: str | None  # Host where it arrived; None: at none.
     strays: int  # Captures at ports that are not on the path: copies, as of a flood.

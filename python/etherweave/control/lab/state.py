@@ -35,12 +35,12 @@ class LabScope(NamedTuple):
     """Directory and prefix of a set of labs."""
 
     directory: Path
-    prefix: str = "ew-lab."  # Of the names of namespaces.
+    prefix: str = "ew-lab."  # Prefix of the names of namespaces.
 
 
 @dataclass(frozen=True)
 class LabRecord:
-    """What a lab was made of."""
+    """Parts of a lab."""
 
     failed: tuple[str, ...]  # Failed cables that its plan avoids.
     plane: str  # Implementation of its switches.

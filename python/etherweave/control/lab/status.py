@@ -45,7 +45,7 @@ class SwitchStatus:
     """State of a switch."""
 
     switch: str
-    rules: int  # As planned.
+    rules: int  # Number of rules planned.
     ports: tuple[PortStatus, ...]
 
 

@@ -47,7 +47,7 @@ REFERENCES: Mapping[str, Mapping[str, str]] = {
     "BUFFER_PORT_INGRESS_PROFILE_LIST": {"profile_list": "BUFFER_PROFILE"},
     "BUFFER_PORT_EGRESS_PROFILE_LIST": {"profile_list": "BUFFER_PROFILE"},
 }
-"""By table and field, the table that is referred to."""
+"""Table that is referred to, by table and field."""
 FIELDS: Mapping[str, frozenset[str]] = {
     "BUFFER_PG": frozenset({"profile"}),
     "BUFFER_POOL": frozenset({"type", "mode", "size", "xoff", "percentage"}),
@@ -164,7 +164,7 @@ class ConfiguredPort:
     watched: frozenset[int]
     has_watchdog: bool
     maps: Mapping[str, NumberMap]  # Maps of the port, by field of PORT_QOS_MAP.
-    groups: Mapping[int, BufferProfile | None]  # By priority group; None: computed by the switch.
+    groups: Mapping[int, BufferProfile | None]  # Profiles by group; None: the switch computes it.
     queues: Mapping[int, ConfiguredQueue]
     mapped: frozenset[int] = frozenset()
     """Code points that the configuration itself maps to traffic classes."""

@@ -17,7 +17,7 @@ REQUIRED = {
     "BUFFER_PORT_INGRESS_PROFILE_LIST": "profile_list",
     "BUFFER_PORT_EGRESS_PROFILE_LIST": "profile_list",
 }
-"""By table of SONiC, the reference without which an entry configures nothing."""
+"""Reference without which an entry configures nothing, by table of SONiC."""
 OF_PORTS = ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE")  # Tables with keys PORT|NUMBER.
 LISTS_OF_PORTS = (
     "PORT_QOS_MAP",

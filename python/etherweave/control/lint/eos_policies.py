@@ -16,10 +16,10 @@ class PolicyMaps:
     """Class maps and policy maps, line by line."""
 
     matches: dict[str, port_settings.Settings] = field(default_factory=dict)
-    """By class, ``dscp N`` and ``pcp N`` that it matches."""
+    """Matches ``dscp N`` and ``pcp N``, by class."""
     unread: set[str] = field(default_factory=set)  # Classes with other matches.
     actions: dict[str, dict[str, port_settings.Settings]] = field(default_factory=dict)
-    """By policy and class, in order: ``class``, ``remark`` and ``police``."""
+    """Actions by policy and class, in order: ``class``, ``remark`` and ``police``."""
     _class: str = ""
     _policy: str = ""
     _within: str = ""

@@ -38,7 +38,7 @@ class NicSettings:
     lossless: frozenset[int] | None = None
     class_of_priority: dict[int, int] = field(default_factory=dict)
     weights: dict[int, int] = field(default_factory=dict)
-    """By traffic class [%]; 0 where it is strict."""
+    """Weights by traffic class [%]; 0 where it is strict."""
     priority_of_dscp: dict[int, int] = field(default_factory=dict)
     trust: str = ""  # Empty: no command says, and NICs trust 802.1p.
 

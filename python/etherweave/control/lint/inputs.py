@@ -108,7 +108,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "onyx": onyx.DIALECT,
     "eos": eos.DIALECT,
 }
-"""By the kind of a file; of two whose sign it has, the first."""
+"""Dialects by the kind of a file; of two whose sign it has, the first."""
 SIGNS = {kind: dialect.sign for kind, dialect in DIALECTS.items()} | {
     "host": re.compile(
         r"(?<!\w)(?:mlnx_qos|cma_roce_tos|lldptool|dcb (?:pfc|ets|app) (?:set|add|replace)"
@@ -116,7 +116,7 @@ SIGNS = {kind: dialect.sign for kind, dialect in DIALECTS.items()} | {
     )
 }
 """Lines that only files of a kind have."""
-LINES_MAX = 200_000  # Of the commands of a switch.
+LINES_MAX = 200_000  # Lines of the commands of a switch.
 HEAD = 1 << 20  # Length of the beginning in which they are looked for.
 
 
@@ -187,7 +187,7 @@ def fabric_ports(site: Configurations) -> dict[tuple[str, str], PortPolicy]:
 
 
 class Severity(StrEnum):
-    """What a violation of a rule leads to, the worst first."""
+    """Effect of a violation of a rule, the worst first."""
 
     LOSES = "loses packets"
     STALLS = "stalls"

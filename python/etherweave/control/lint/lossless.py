@@ -248,7 +248,7 @@ def cables(site: Configurations) -> Iterator[LintFault]:
             continue
         if not port.length_m:
             if not _is_external(switch, port):
-                continue  # As to a DPU.
+                continue  # Cable within a host, as to a DPU.
             if port.length_m is None and switch.file not in lengths and _has_lossless_group(port):
                 continue  # Groups are written out, and nothing follows from the cable.
             text = "no cable length" if port.length_m is None else "a cable of 0 m"

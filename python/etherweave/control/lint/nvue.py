@@ -42,7 +42,7 @@ ROCE: Settings = {
     ("pause",): "on",
     ("cable",): "100",
 }
-"""What ``qos roce`` configures: table of the default configuration in the chapter on RoCE."""
+"""Settings of ``qos roce``: table of the default configuration in the chapter on RoCE."""
 SERVICE_POOL = "0"  # The service pool that always exists.
 LOSSLESS_ROCE = (("lossless", "3"), ("pause",), ("cable",))
 """Settings that its mode ``lossy`` leaves out."""
@@ -79,9 +79,9 @@ class _NvueReader:
         self.switch = SwitchSettings()
         self.switch.every |= {("trust",): "pcp", ("guaranteed",): "on", ("mtu",): "9216"}
         self._profiles: dict[tuple[str, str], Settings] = {}
-        """By kind (``pfc``, ``mapping``, ...) and name."""
+        """Profiles by kind (``pfc``, ``mapping``, ...) and name."""
         self._bound: dict[str, dict[str, str]] = {}
-        """By interface and kind, the name of its profile."""
+        """Name of the profile, by interface and kind."""
         self._members: dict[str, list[str]] = {}
         self._percents: dict[str, int] = {}
         self._watchdog = {"polling-interval": "100", "robustness": "3"}

@@ -42,7 +42,7 @@ ROCE: Settings = {
     ("lossless", "3"): "on",
     ("pause",): "on",
 }
-"""What ``roce lossless`` configures: "show roce" in the manual's page on RoCE commands."""
+"""Settings of ``roce lossless``: "show roce" in the manual's page on RoCE commands."""
 
 
 def read(text: str) -> SwitchSettings:

@@ -53,13 +53,13 @@ DEFAULTS: Settings = {
 
 @dataclass(slots=True)
 class SwitchSettings:
-    """What a file configures, and what could not be read of it."""
+    """Configuration of a file, and what could not be read of it."""
 
     name: str = ""
-    every: Settings = field(default_factory=DEFAULTS.copy)  # Of all ports.
+    every: Settings = field(default_factory=DEFAULTS.copy)  # Settings of all ports.
     channels: dict[str, Settings] = field(default_factory=dict)
     ports: dict[str, Settings] = field(default_factory=dict)
-    profiles: dict[str, dict[str, str]] = field(default_factory=dict)  # As BUFFER_PROFILE has them.
+    profiles: dict[str, dict[str, str]] = field(default_factory=dict)  # Rows of BUFFER_PROFILE.
     pools: dict[str, dict[str, str]] = field(default_factory=dict)
     watchdog: dict[str, str] = field(default_factory=dict)
     """Fields of PFC_WD for all ports, and POLL_INTERVAL."""
@@ -69,7 +69,7 @@ class SwitchSettings:
     """First command of each kind that is not known, with its place, by its first words."""
     unused: list[str] = field(default_factory=list)  # Profiles that no port has.
     defined: dict[str, dict[str, None]] = field(default_factory=dict)
-    """By the words of a reference, the names that commands configure or that always exist."""
+    """Names that commands configure or that always exist, by the words of a reference."""
     references: list[tuple[str, str, str]] = field(default_factory=list)  # Place, words and name.
     place: str = ""  # Place of the command that is read.
     work: int = 0  # Ports of all commands.

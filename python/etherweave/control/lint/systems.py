@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 class System:
     """An operating system."""
 
-    name: str  # As ``control export --nos`` takes it.
+    name: str  # Name that ``control export --nos`` takes.
     terms: Mapping[str, str]
     """Names of settings in findings; what is not here cannot be configured."""
     inactive: str = ""  # The threshold of a group that gets next to nothing of its pool.

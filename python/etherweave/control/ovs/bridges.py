@@ -22,7 +22,7 @@ _PORTS_PER_TRANSACTION = 2000
 class BridgeNames:
     """Names of bridges and of their interfaces."""
 
-    bridges: Mapping[str, str]  # By name of the switch; at most 15 octets with the netdev datapath.
+    bridges: Mapping[str, str]  # Bridge by switch; at most 15 octets with the netdev datapath.
     interfaces: Mapping[tuple[str, int], str] = field(default_factory=dict)
     """Network interfaces that exist, by switch and port number; they stay when bridges go."""
 

@@ -25,7 +25,7 @@ PRECISION_TIME = 0x011B19000000
 """A vendor's block: IEEE 1588 over Ethernet (IEEE 1588-2019, annex E)."""
 LOCAL_GROUP = 0x030000000001  # Locally administered (IEEE 802-2014, clause 8.2).
 FACTORY = 0x00005E005301
-"""Of the unicast addresses for documents (RFC 7042, section 2.1.2): of no host."""
+"""Unicast address for documents (RFC 7042, section 2.1.2): of no host."""
 PAUSE_GROUP, LLDP_GROUP = 0x0180C2000001, 0x0180C200000E
 """IEEE 802.3, annex 31B; IEEE 802.1AB, clause 7.1."""
 RESERVED_GROUPS = range(0x0180C2000000, 0x0180C2000010)

@@ -8,7 +8,7 @@ from etherweave.bench.environment.findings import Evidence, Problem, Severity, c
 from etherweave.bench.environment.snapshot import NetworkInterface, Snapshot
 from etherweave.bench.plausibility import is_slice, is_wait
 
-_SLOW = 0.9  # Of the highest frequency; below, a processor is slowed.
+_SLOW = 0.9  # Share of the highest frequency below which a processor is slowed.
 _STALL = 20  # A latency so many times the median is a stall.
 _STALLS_MIN = 3
 _BUSY = 1.0  # A load average from which on a processor is taken.

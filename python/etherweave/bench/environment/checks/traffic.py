@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from etherweave.bench.environment.findings import Evidence, Problem, Severity, interfaces, risen
 from etherweave.bench.environment.snapshot import Snapshot
 
-_ENOUGH = 0.5  # Of the bytes expected: less is not explained by rounding.
+_ENOUGH = 0.5  # Share of the bytes expected: less is not explained by rounding.
 _LOCAL = frozenset({"sm", "shm", "posix", "sysv", "cma", "xpmem", "knem", "all", "shared_memory"})
 _DOUBT = "by TCP: --mca btl_tcp_if_include, UCX_NET_DEVICES, FI_TCP_IFACE, NCCL_SOCKET_IFNAME"
 
@@ -87,7 +87,7 @@ def shared_memory(evidence: Evidence) -> Iterator[Problem]:
         )
 
 
-ROUND_TRIP_S = 1e-3  # What a connection's window must bridge: a loaded fabric, not an idle one [s].
+ROUND_TRIP_S = 1e-3  # Round trip that a window must cover, of a loaded fabric [s].
 _SHARE = 1e-4  # Segments sent again from which on a throughput suffers.
 _BUFFERS = (("ipv4.tcp_rmem", "receive"), ("ipv4.tcp_wmem", "send"))
 
