@@ -66,3 +66,31 @@ def test_replications_have_a_sentence_that_compares_them_with_those_beside(tmp_p
     assert "slowdown_p99: 3 (95 %: 1 to 5.484) with HPCC; 12 (95 %: 2.063 to 21.94) with" in text
     assert "with DCTCP, 4 times as much;" in text
     assert "with TIMELY, 1.33 times as much, within chance." in text
+
+
+def test_points_at_names_are_not_joined() -> None:
+    table = RUNS.with_columns(profile=pl.col("switch.buffer").replace({"1MiB": "a", "2MiB": "b"}))
+    axes = plot(table, "profile", "jobs.halo.mean_us").axes[0]
+    assert [line.get_linestyle() for line in axes.lines] == ["None"]
+    assert [len(bars.get_paths()) for bars in axes.collections] == [2]
+    (line,) = plot(table, "switch.buffer", "jobs.halo.mean_us", "profile").axes[0].lines[:1]
+    assert line.get_linestyle() == "-"
+
+
+def test_a_page_draws_over_amounts_rather_than_names(tmp_path: Path) -> None:
+    table = RUNS.with_columns(profile=pl.col("seed").cast(pl.String) + "x")
+    axes = ["profile", "switch.buffer"]
+    page = write_sweep({"a": table}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
+    assert '"label": "switch.buffer [B]"' in page
+    assert '<p class="lead">jobs.halo.mean [us]: from 1 at ' in page
+
+
+def test_a_logarithmic_axis_has_plain_numbers() -> None:
+    table = pl.DataFrame({"sources": [2, 4, 8, 16, 32], "y": [1.0] * 5})
+    figure = plot(table, "sources", "y")
+    figure.draw_without_rendering()
+    low, high = figure.axes[0].get_xlim()
+    ticks = [tick.label1 for tick in figure.axes[0].xaxis.get_major_ticks()]
+    names = [name.get_text() for name in ticks if low <= name.get_position()[0] <= high]
+    assert names == ["2", "5", "10", "20"]
+    assert not any(text.get_text() for text in figure.axes[0].xaxis.get_ticklabels(minor=True))

@@ -230,6 +230,8 @@ def test_an_axis_that_is_not_named_is_not_averaged_in_silence(
     run_here("sweep", "plot", dataset, f"x={SOURCES}", "y=goodput_gbps", *words, "-o", out, code=0)
     drawn = re.findall(r"<!-- (.*?) -->", out.read_text())
     assert {text for text in drawn if " = " in text} == titles
+    is_averaged = f"mean={MESSAGE}" in words
+    assert any(text.startswith(f"Means over {MESSAGE}; ") for text in drawn) == is_averaged
     assert "goodput [Gb/s]" in drawn
     if f"by={MESSAGE}" in words:
         lines = [text for text in drawn if text in ("1kB", "4 kB", "64KiB")]

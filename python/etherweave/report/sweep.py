@@ -22,7 +22,7 @@ from etherweave.api.toml import differences
 from etherweave.api.units import rate_of, size_of, time_of
 from etherweave.report.flow_page import FlowPlots
 from etherweave.report.run.flow_figures import Labelled
-from etherweave.report.style import ASIDE, SERIES, house, literal, write_svg
+from etherweave.report.style import ASIDE, SERIES, house, literal, name_decades, write_svg
 from etherweave.uncertainty.means import bounded, half_widths
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
@@ -38,6 +38,7 @@ PANELS_IN_ROW = 3
 SEED = "seed"  # Axis whose values are repetitions, of which the mean has an interval.
 SAMPLE = "sample"  # Column of datasets whose rows are samples: their number.
 LOW, HIGH = 0.05, 0.95  # Quantiles at the ends of a band of samples.
+STEP = 0.4  # Width of the points of all lines at a name, of which one follows each 1.
 DECADE = 10  # Ratio of the ends of an axis above which it is logarithmic.
 
 
@@ -73,7 +74,18 @@ def draw_sweep(
             f"{panels} panels of {', '.join(left)}; expected at most {PANEL_MAX}: draw rows of a "
             f"value by {left[0]}=VALUE, or average by mean={left[0]}"
         )
-    return write_svg(lambda: plot(table, **roles, panels=left), path)
+    return write_svg(lambda: _with_note(plot(table, **roles, panels=left), table, averaged), path)
+
+
+def _with_note(figure: Figure, table: pl.DataFrame, averaged: Sequence[str]) -> Figure:
+    """Write below a figure which axes it averages over, and what its bands are."""
+    if averaged:
+        names = ", ".join(averaged)
+        is_of_samples = SAMPLE in table.columns
+        middle, band = ("Medians", "5 % to 95 %") if is_of_samples else ("Means", "range")
+        note = f"{middle} over {names}; bands and bars: {band} of the runs"
+        figure.supxlabel(literal(note), fontsize="small")
+    return figure
 
 
 def draw_flows(results: Mapping[str, Sequence[Result]], name: str, path: Path) -> Path:
@@ -223,12 +235,13 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence
     places, unit = _places(rows[x].unique(maintain_order=True).to_list())
     values: dict[Any, Any] = _named(rows, by) if by else {None: None}
     for axes, (title, part) in zip(grid, parts, strict=False):
-        _lines(axes, part, (x, y, by), places, values)
+        _lines(axes, part, (x, y, by), places, values, are_names=unit is None)
         axes.set_title(literal(title), fontsize="small")
         if unit is None:
             axes.set_xticks(list(places.values()), [literal(str(place)) for place in places])
         elif min(places.values()) > 0 and max(places.values()) > DECADE * min(places.values()):
             axes.set_xscale("log")
+            name_decades(axes.xaxis)
         axes.set_xlabel(literal(f"{x} [{unit}]" if unit else x))
         axes.set_ylabel(literal(with_unit(y)))
         axes.label_outer()
@@ -245,7 +258,10 @@ def _lines(
     columns: tuple[str, str, str | None],
     places: Mapping[Any, float],
     values: Mapping[Any, str | None],
+    *,
+    are_names: bool,
 ) -> None:
+    """Draw lines with bands; points with bars where places are names, between which is nothing."""
     x, y, by = columns
     ends = _ends(y, rows.columns)
     for number, (value, name) in enumerate(values.items()):
@@ -256,7 +272,10 @@ def _lines(
         at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
         label = None if name is None else literal(name)
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
-        if len(places) > LINE_MAX:
+        if are_names:
+            at = [place + STEP * (number - (len(values) - 1) / 2) / len(values) for place in at]
+            axes.vlines(at, means["low"], means["high"], color=colour, alpha=0.5, lw=2)
+        if are_names or len(places) > LINE_MAX:
             axes.plot(at, means["mean"], linestyle="", **look)
             continue
         axes.plot(at, means["mean"], **look)
@@ -329,6 +348,11 @@ def _with_intervals(means: pl.DataFrame, y: str) -> pl.DataFrame:
         low=np.where(is_repeated, low, least),
         high=np.where(is_repeated, high, means["high"].to_numpy()),
     )
+
+
+def is_amount(column: pl.Series) -> bool:
+    """Say whether values have places on an axis, and are not only names."""
+    return _places(column.unique(maintain_order=True).to_list())[1] is not None
 
 
 def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:

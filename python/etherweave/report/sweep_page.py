@@ -15,7 +15,7 @@ from etherweave.report.replicated import sentences
 from etherweave.report.run.flow_figures import FIGURES as FLOW_FIGURES
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.section import FOLDED_FROM, Section, Table
-from etherweave.report.sweep import LINES_MAX, PANEL_MAX, SAMPLE, SEED, plot, with_unit
+from etherweave.report.sweep import LINES_MAX, PANEL_MAX, SAMPLE, SEED, is_amount, plot, with_unit
 
 FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
 TIMES = (".mean_us", ".call_us")  # Ends of names of times of jobs.
@@ -31,15 +31,15 @@ def write_sweep(
     tables: Mapping[str, pl.DataFrame],
     axes: Sequence[str],
     title: str,
-    lead: str,
+    progress: str,
     flows: Labelled,
     out: Path,
 ) -> Path:
     """Write the page of a sweep into a directory; returns the page's path.
 
     ``tables`` has the runs of the sweep and, by name, of those beside it, with which sentences
-    compare replications. ``lead`` says how far it is; ``flows`` are kept results, whose flows are
-    drawn.
+    compare replications. ``progress`` says how far it is; ``flows`` are kept results, whose flows
+    are drawn.
     """
     table = next(iter(tables.values()))
     rows = table.filter(pl.col(SAMPLE) >= 0) if SAMPLE in table.columns else table
@@ -57,8 +57,8 @@ def write_sweep(
     means = _means(rows, varied, figures)
     page.show([partial(_points, varied=varied, figures=figures)], means)
     best = [_best(means, varied, name) for name in figures[:FIGURES_MAX]] if varied else []
-    answers = best or sentences(tables)
-    return page.write(Front(title, lead, answers), [])
+    first, *others = [*(best or sentences(tables)), progress]
+    return page.write(Front(title, first, others), [])
 
 
 def _figures(rows: pl.DataFrame) -> list[str]:
@@ -69,10 +69,11 @@ def _figures(rows: pl.DataFrame) -> list[str]:
 
 
 def _drawn(rows: pl.DataFrame, varied: Sequence[str], name: str) -> Section | None:
-    """Draw a figure over the first axis, lines for the second, panels for the others."""
+    """Draw a figure over the first axis of amounts, lines for the next, panels for the others."""
     if not varied:
         return None
-    x, by, panels = varied[0], next(iter(varied[1:]), None), varied[2:]
+    x, *others = sorted(varied, key=lambda axis: not is_amount(rows[axis]))
+    by, panels = next(iter(others), None), others[1:]
     if math.prod(rows[panel].n_unique() for panel in panels) > PANEL_MAX:
         return None
     figure = plot(rows, x, name, by, panels)
