@@ -82,8 +82,10 @@ def _with_note(figure: Figure, table: pl.DataFrame, averaged: Sequence[str]) -> 
     if averaged:
         names = ", ".join(averaged)
         is_of_samples = SAMPLE in table.columns
-        middle, band = ("Medians", "5 % to 95 %") if is_of_samples else ("Means", "range")
-        note = f"{middle} over {names}; bands and bars: {band} of the runs"
+        middle, band = ("Medians", "5 % to 95 % of the runs") if is_of_samples else ("Means", "")
+        if not is_of_samples:
+            band = "intervals of 95 %" if set(averaged) == {SEED} else "range of the runs"
+        note = f"{middle} over {names}; bands and bars: {band}"
         figure.supxlabel(literal(note), fontsize="small")
     return figure
 
