@@ -16,7 +16,7 @@ use crate::telemetry::PathTelemetry;
 use crate::uet::GrantPace;
 use crate::{Headers, Ranges, SackBlocks, Transport, TransportParams};
 
-/// What the sending side of a connection has counted.
+/// Counters of the sending side of a connection.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SentCounts {
     /// Bytes acknowledged.
@@ -36,13 +36,13 @@ pub struct SentCounts {
 pub struct SendState {
     /// Congestion window (TCP), or the window of the transport [B].
     pub window: u64,
-    /// In the network, as far as the sender knows [B].
+    /// Bytes in the network, as far as the sender knows [B].
     pub in_flight: u64,
     /// Rate of the rate limiter, if there is one.
     pub rate: Option<BitRate>,
 }
 
-/// What the receiving side of a connection has counted.
+/// Counters of the receiving side of a connection.
 #[derive(Clone, Copy, Default)]
 pub struct ReceivedCounts {
     /// Data packets (RoCE) or segments (TCP) that arrived before one that was sent before them.

@@ -11,9 +11,9 @@ use crate::params::{AlphaUpdate, Dcqcn, RATES, TIMER_MAX, check_timer, require, 
 
 /// `alpha` = 1.
 const ONE: u64 = 1 << 16;
-/// What the vendor's fixed-point numbers are fractions of.
+/// Denominator of the vendor's fixed-point numbers.
 const FIXED: u64 = 1 << 10;
-/// What a rate of 1 bit/s earns in a second: bits times picoseconds in a second.
+/// Credit that a rate of 1 bit/s earns in a second: bits times picoseconds in a second.
 const BIT: u64 = 1_000_000_000_000;
 /// DCQCN's timers in hardware tick in microseconds; far below, a run would do nothing else.
 const TIMER_MIN: Duration = Duration::from_ns(100);
@@ -38,7 +38,7 @@ pub struct RateLimiter {
     bytes: u64,
     by_timer: u32,
     by_bytes: u32,
-    /// What the last packet still has to earn before the next one goes, at `owed_at` [bit/s ps].
+    /// Credit that the last packet still has to earn before the next one goes, at `owed_at` [bit/s ps].
     owed: u64,
     owed_at: Time,
     is_limited: bool,
@@ -49,7 +49,7 @@ pub struct RateLimiter {
 }
 
 impl RateLimiter {
-    /// At line rate, without congestion.
+    /// Creates a limiter at line rate, without congestion.
     pub fn new(params: &Dcqcn, line: BitRate) -> RateLimiter {
         RateLimiter {
             params: params.clone(),
@@ -139,7 +139,7 @@ impl RateLimiter {
         self.alpha = (self.alpha * kept + added) / FIXED;
     }
 
-    /// What the present rate has earned until `now`.
+    /// Adds the credit that the present rate has earned until `now`.
     fn earn(&mut self, now: Time) {
         let earned = u128::from(now.since(self.owed_at).as_ps()) * u128::from(self.current);
         self.owed = u128::from(self.owed).saturating_sub(earned) as u64;
@@ -333,8 +333,8 @@ mod tests {
         assert_eq!(limiter.later(at(100_000)), LINE);
     }
 
-    /// Of cuts in a row only the first moves the target: one increase leads half of the way back to the line. In the
-    /// paper each moves it, and the way back begins at the rate before the last.
+    /// Target rate after cuts in a row: only the first moves it, and one increase leads half of the way back to the
+    /// line. In the paper each moves it, and the way back begins at the rate before the last.
     #[test]
     fn the_target_stays_until_an_increase_unless_it_is_clamped() {
         let half_back = |clamp_tgt_rate| {

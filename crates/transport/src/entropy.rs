@@ -120,7 +120,7 @@ pub(crate) struct Entropies {
     /// Values taken in turn.
     turn: u32,
     draws: u32,
-    /// By value; empty where none is penalised.
+    /// Penalties by value; empty where none is penalised.
     penalties: Box<[u8]>,
     /// Values of unmarked acknowledgements that are used again once.
     recycled: VecDeque<u16>,

@@ -44,7 +44,7 @@ trait Ends {
     /// When a timer of either end is due.
     fn timer(&self) -> Option<Time>;
     fn on_timer(&mut self, now: Time) -> Option<Self::Answer>;
-    /// In order at the application [offset].
+    /// Returns the data that has arrived in order at the application [offset].
     fn delivered(&self) -> u64;
     /// Known to the sender to be there [offset].
     fn acknowledged(&self) -> u64;
@@ -245,16 +245,16 @@ impl Ends for Tcp {
     }
 }
 
-/// What the channel does, in parts of a thousand.
+/// Faults of the channel, in parts of a thousand.
 #[derive(Clone, Copy, Default, Debug)]
 struct Faults {
     lost: u64,
     late: u64,
     repeated: u64,
     marked: u64,
-    /// Of data, where trimming can be reported.
+    /// Share of data that is trimmed, where trimming can be reported.
     trimmed: u64,
-    /// For how long a late packet falls behind, at most.
+    /// Longest delay by which a late packet falls behind.
     lateness: Duration,
     /// Packets after which the channel stops for a while; never if 0.
     pause_every: u64,
@@ -287,7 +287,7 @@ struct Channel<E: Ends> {
     in_flight: BTreeMap<(Time, u64), Item<E>>,
     numbers: u64,
     packets: u64,
-    /// By all transfers [B].
+    /// Bytes posted by all transfers [B].
     posted: u64,
     arrived: Ranges,
 }

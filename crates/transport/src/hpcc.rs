@@ -43,7 +43,7 @@ pub struct LinkWindow {
     stage: u32,
     /// An acknowledgement beyond it moves the reference (`lastUpdateSeq`) [offset].
     update_after: u64,
-    /// What came with the acknowledgement before (`L`).
+    /// Telemetry that came with the acknowledgement before (`L`).
     last: PathTelemetry,
     /// The next packet leaves no earlier.
     paced_until: Time,
@@ -66,7 +66,7 @@ impl LinkWindow {
         }
     }
 
-    /// What may be unacknowledged [B].
+    /// Returns the bytes that may be unacknowledged [B].
     pub fn bytes(&self) -> u64 {
         self.window
     }
@@ -77,8 +77,8 @@ impl LinkWindow {
         BitRate::from_bps((u128::from(self.window) * 8_000_000_000_000 / picoseconds) as u64)
     }
 
-    /// Of the fullest link (`MeasureInflight`): what is in flight as a share of what it carries in a round trip, and
-    /// since when it is measured. None of another path than before, or of the same packet once more.
+    /// Returns the load of the fullest link (`MeasureInflight`): what is in flight as a share of what it carries in a
+    /// round trip, and since when it is measured. None of another path than before, or of the same packet once more.
     fn fullest_link(&self, path: &PathTelemetry) -> Option<(u64, Duration)> {
         let (before, now) = (self.last.ports(), path.ports());
         let is_after =
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(sizes[7], sizes[6] + 80);
     }
 
-    /// Of two links the fuller one counts; another path says nothing until the next acknowledgement.
+    /// Counts the fuller one of two links; another path says nothing until the next acknowledgement.
     #[test]
     fn the_fullest_link_of_one_path_counts() {
         let two = |us: u64, ports: [u32; 2]| {

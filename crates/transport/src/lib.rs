@@ -97,7 +97,7 @@ pub const SACK_BLOCKS: usize = 3;
 /// cumulative acknowledgement or in another block reports a duplicate (RFC 2883). Empty ranges fill up.
 pub type SackBlocks = [ByteRange; SACK_BLOCKS];
 
-/// What arrived twice, if the blocks of an acknowledgement report that (RFC 2883, section 4).
+/// Returns the bytes that arrived twice, if the blocks of an acknowledgement report that (RFC 2883, section 4).
 fn duplicate(blocks: &SackBlocks, cumulative: u64) -> Option<ByteRange> {
     let [first, second, _] = *blocks;
     (!first.is_empty() && (first.end <= cumulative || first.is_within(second))).then_some(first)

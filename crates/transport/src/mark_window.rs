@@ -19,7 +19,7 @@ pub struct MarkWindow {
     law: tcp::Dctcp,
     /// Payload of a packet [B].
     packet: u64,
-    /// What may be unacknowledged [B].
+    /// Bytes that may be unacknowledged [B].
     window: u64,
     /// Most of it [B].
     window_max: u64,
@@ -36,7 +36,7 @@ impl MarkWindow {
         MarkWindow { law, packet, window, window_max: window, threshold: 0, cut_until: 0 }
     }
 
-    /// What may be unacknowledged [B]: a packet at least.
+    /// Returns the bytes that may be unacknowledged [B]: a packet at least.
     pub fn bytes(&self) -> u64 {
         self.window
     }

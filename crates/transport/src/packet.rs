@@ -5,7 +5,7 @@ use etherweave_primitives::{HostId, Time};
 
 use crate::{SackBlocks, telemetry::PathTelemetry};
 
-/// What a packet is for.
+/// Purpose of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum PacketKind {
@@ -113,7 +113,7 @@ impl TransportPacket {
     }
 }
 
-/// What few packets carry.
+/// Fields that few packets carry.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SideContent {
     /// SACK blocks.

@@ -9,7 +9,7 @@ use etherweave_primitives::{Duration, Time};
 
 use super::ranges::ByteRange;
 
-/// What went out at once, with what its owner notes of it.
+/// Data that was sent at once, with what its owner notes of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transmission<N> {
     pub(super) sent: Time,
@@ -23,7 +23,7 @@ pub(super) type Newest = (Time, u64, Duration);
 
 #[derive(Clone, Debug)]
 pub(super) struct Rack<N> {
-    /// In the network or in doubt, in the order of sending; what has arrived leaves at the front.
+    /// Transmissions in the network or in doubt, in the order of sending; what has arrived leaves at the front.
     transmissions: VecDeque<Transmission<N>>,
     /// When the latest sent of what has arrived was sent, and its last byte (`RACK.xmit_ts`, `RACK.end_seq`).
     newest: (Time, u64),
@@ -40,7 +40,7 @@ pub(super) struct Rack<N> {
 }
 
 impl<N: Copy> Rack<N> {
-    /// With nothing sent. The least round trip begins at `round_trip_max`.
+    /// Creates a state with nothing sent. The least round trip begins at `round_trip_max`.
     pub(super) fn new(round_trip_max: Duration) -> Rack<N> {
         Rack {
             transmissions: VecDeque::new(),
@@ -136,7 +136,7 @@ impl<N: Copy> Rack<N> {
         self.newest
     }
 
-    /// What went out, oldest first.
+    /// Returns the transmissions, oldest first.
     pub(super) fn transmissions(&self) -> &VecDeque<Transmission<N>> {
         &self.transmissions
     }

@@ -72,7 +72,7 @@ impl DelayWindow {
         }
     }
 
-    /// What may be unacknowledged [B]: a packet at least.
+    /// Returns the bytes that may be unacknowledged [B]: a packet at least.
     pub fn bytes(&self) -> u64 {
         ((u128::from(self.window) * u128::from(self.packet) / u128::from(ONE)) as u64).max(1)
     }
@@ -255,8 +255,8 @@ mod tests {
         assert!(swift.thousandths().abs_diff(4_333) < 2, "{}", swift.thousandths());
     }
 
-    /// With `fs_range` 100 us between windows of 0.1 and 100 packets: alpha = 100 / (1 / √0.1 - 1 / √100) = 32.65,
-    /// beta = -alpha / 10. At 4 packets 25 + 16.33 - 3.27 us.
+    /// Target with `fs_range` 100 us between windows of 0.1 and 100 packets: alpha = 100 / (1 / √0.1 - 1 / √100) =
+    /// 32.65, beta = -alpha / 10. At 4 packets 25 + 16.33 - 3.27 us.
     #[test]
     fn the_target_grows_as_the_window_shrinks() {
         let target = |window| {

@@ -6,12 +6,12 @@ use etherweave_primitives::{BitRate, Time};
 /// Switches that can write into a packet; those after them leave it as it is.
 pub const SWITCHES_MAX: usize = 8;
 
-/// What room for so many switches adds to data and acknowledgements [B] (section 4.1).
+/// Returns the bytes that room for so many switches adds to data and acknowledgements [B] (section 4.1).
 pub fn header_bytes(switches: u8) -> u32 {
     if switches == 0 { 0 } else { 2 + 8 * u32::from(switches) }
 }
 
-/// What a switch writes when it begins to send a packet.
+/// Telemetry that a switch writes when it begins to send a packet.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct PortTelemetry {
     /// When (`TS`).
@@ -20,13 +20,13 @@ pub struct PortTelemetry {
     pub sent: u64,
     /// Waiting at the port, as buffers count [B] (`qLen`).
     pub queued: u32,
-    /// Which port of the run: stands for its part of `pathID`.
+    /// Port of the run: stands for its part of `pathID`.
     pub port: u32,
     /// Rate of the port (`B`).
     pub rate: BitRate,
 }
 
-/// What all switches on a path have written.
+/// Telemetry that all switches on a path have written.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct PathTelemetry {
     /// How many have (`nHop`).
@@ -44,7 +44,7 @@ impl PathTelemetry {
         }
     }
 
-    /// What has been written, from the first switch on.
+    /// Returns the telemetry that has been written, from the first switch on.
     pub fn ports(&self) -> &[PortTelemetry] {
         &self.ports[..self.count as usize]
     }

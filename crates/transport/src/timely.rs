@@ -153,8 +153,8 @@ mod tests {
         timely.rate / 1e6
     }
 
-    /// From 5,000 Mb/s: 100 more below 50 us; 1 - 0.8 (1 - 500 / 1000) of it above 500 us; of a slope of
-    /// 0.875 * 4 us / 20 us = 0.175, 1 - 0.8 * 0.175; five steps of equal round trips of 100 each, then of 500.
+    /// Rates from 5,000 Mb/s on: 100 more below 50 us; 1 - 0.8 (1 - 500 / 1000) of it above 500 us; of a slope of 0.875
+    /// * 4 us / 20 us = 0.175, 1 - 0.8 * 0.175; five steps of equal round trips of 100 each, then of 500.
     #[test]
     fn the_rate_follows_the_thresholds_and_the_slope() {
         let equal = [100; 6];

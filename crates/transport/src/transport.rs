@@ -7,7 +7,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, Priority};
 use crate::packet::{FrameEnds, SideContent, TransportPacket};
 use crate::{entropy::LoadBalancer, frame::size, params::Checked, prototype::Prototype};
 
-/// What a connection may have in flight.
+/// Bytes that a connection may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionWindow {
     /// The key that sets it.

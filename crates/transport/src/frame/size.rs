@@ -36,7 +36,7 @@ pub const ICRC: u32 = 4;
 /// Body of a congestion notification (RoCE v2 annex A17, 17.9.3) [B].
 pub const CNP_BODY: u32 = 16;
 
-/// What a frame adds to what is above Ethernet, unless that is too short.
+/// Returns the bytes that a frame adds to what is above Ethernet, unless that is too short.
 pub const fn wire_overhead(vlan: bool) -> u32 {
     PREAMBLE_AND_GAP + ETHERNET + if vlan { VLAN_TAG } else { 0 }
 }
@@ -67,7 +67,7 @@ pub struct RoceSizes {
 }
 
 impl RoceSizes {
-    /// Of `version`, with or without an 802.1Q tag.
+    /// Returns the sizes of `version`, with or without an 802.1Q tag.
     pub const fn new(version: RoceVersion, vlan: bool) -> RoceSizes {
         let network = match version {
             RoceVersion::V1 => GRH,
@@ -86,17 +86,17 @@ impl RoceSizes {
         RoceSizes { envelope: self.envelope + bytes, vlan: self.vlan }
     }
 
-    /// What the first packet of a message adds to its payload.
+    /// Returns the bytes that the first packet of a message adds to its payload.
     pub const fn first_overhead(self) -> u32 {
         wire_bytes(self.vlan, self.envelope + RETH)
     }
 
-    /// What the first and the last packet of an RDMA READ response add to their payload.
+    /// Returns the bytes that the first and the last packet of an RDMA READ response add to their payload.
     pub const fn read_edge_overhead(self) -> u32 {
         wire_bytes(self.vlan, self.envelope + AETH)
     }
 
-    /// What any other packet adds to its payload: never so short that padding matters.
+    /// Returns the bytes that any other packet adds to its payload: never so short that padding matters.
     pub const fn middle_overhead(self) -> u32 {
         wire_bytes(self.vlan, self.envelope)
     }

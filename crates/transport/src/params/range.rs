@@ -4,7 +4,7 @@ use std::{fmt::Display, ops::RangeInclusive};
 
 use etherweave_primitives::{BitRate, Duration, InputError};
 
-/// What a check says.
+/// Result of a check.
 pub type Checked = Result<(), InputError>;
 
 /// Longest timer.

@@ -79,7 +79,7 @@ pub trait CongestionControl: Sized {
 /// The congestion control of one sender: what it learns, and what it allows. A member writes what it needs of it; the
 /// rest does nothing.
 pub trait SenderControl {
-    /// What may be unacknowledged [B], where that is less than the connection's window.
+    /// Returns the bytes that may be unacknowledged [B], where that is less than the connection's window.
     fn window(&self) -> Option<u64> {
         None
     }
@@ -148,7 +148,7 @@ macro_rules! define_controls {
         }
 
         impl Congestion {
-            /// What `params` ask for, at a NIC of `rate`.
+            /// Creates the congestion control that `params` ask for, at a NIC of `rate`.
             pub(super) fn new(params: &RoceParams, rate: BitRate) -> Option<Box<Congestion>> {
                 let connection =
                     FreshConnection { rate, packet: params.path_mtu.get(), window: params.window.get() };

@@ -68,7 +68,7 @@ pub struct Requester {
     is_pacing: bool,
     /// How often it has gone back, from 1 on again after 255.
     restarts: u8,
-    /// Which element of `outgoing` the byte `next` lies in, or one before.
+    /// Element of `outgoing` that the byte `next` lies in, or one before.
     sending: u32,
     /// Farthest byte ever sent: what lies below is a retransmission.
     sent_max: u64,
@@ -236,7 +236,7 @@ impl Requester {
         Some(self.next_in_order(params))
     }
 
-    /// What follows in the stream.
+    /// Returns the packet that follows in the stream.
     #[inline]
     fn next_in_order(&mut self, params: &RoceParams) -> DataPacket {
         let message = self.next_message();
@@ -335,7 +335,7 @@ impl Requester {
         }
     }
 
-    /// What an acknowledgement of `acked` new bytes says of congestion.
+    /// Passes on to congestion control what an acknowledgement of `acked` new bytes reports.
     fn heed(&mut self, now: Time, answer: &Acknowledgement, acked: u64) {
         let Some(congestion) = &mut self.congestion else { return };
         let progress = Progress { acknowledged: self.acknowledged, next: self.next };

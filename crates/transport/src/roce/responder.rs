@@ -28,7 +28,7 @@ pub struct DataArrival {
     pub entropy: u16,
 }
 
-/// What the host sends in answer to a packet.
+/// Answer of the host to a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Nothing yet.
@@ -39,10 +39,10 @@ pub enum Answer {
     Negative,
 }
 
-/// What a packet has brought.
+/// Effect of a packet at the responder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reception {
-    /// What is sent back.
+    /// Answer that is sent back.
     pub answer: Answer,
     /// Bytes that are now there in order [B].
     pub bytes: u64,

@@ -31,7 +31,7 @@ pub(super) struct SelectiveRepeat {
     arrived: Ranges,
     /// Lost, and not sent again since.
     lost: Ranges,
-    /// What is in the network or in doubt.
+    /// Packets in the network or in doubt.
     rack: Rack<()>,
     round_trip: RoundTrip,
     /// When a packet last left or an acknowledgement last arrived.

@@ -12,13 +12,13 @@ use crate::{duplicate, ranges::ByteRange};
 #[derive(Clone, Copy, Debug)]
 struct Change {
     now: Time,
-    /// In the network before [B].
+    /// Bytes in the network before [B].
     in_flight: u64,
     /// Newly acknowledged by the cumulative number [B].
     acked: u64,
     /// Newly known to have arrived.
     arrival: Arrival,
-    /// What arrived twice.
+    /// Range that arrived twice.
     duplicate: Option<ByteRange>,
     /// The receiver saw a congestion mark.
     marked: bool,
@@ -142,7 +142,8 @@ impl Sender {
         losses.find_losses(now, &mut self.scoreboard, suspicion);
     }
 
-    /// What was in doubt has stayed away for the reordering window too (RFC 8985, section 6.2, step 5).
+    /// Marks as lost the data in doubt that has stayed away for the reordering window too (RFC 8985, section 6.2, step
+    /// 5).
     pub(super) fn lose_by_time(&mut self, now: Time) {
         self.find_losses_by_time(now);
         if !self.scoreboard.has_lost() {

@@ -4,12 +4,12 @@ use etherweave_primitives::{Duration, Time};
 
 use super::params::{SegmentLoss, TcpParams};
 
-/// What comes before the retransmission timeout.
+/// Deadline that comes before the retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EarlyDeadline {
     TailProbe(Time),
     Retransmit(Time),
-    /// What may be late only counts as lost then.
+    /// Time from which on what may be late only counts as lost.
     Loss(Time),
 }
 

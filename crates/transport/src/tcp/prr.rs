@@ -16,7 +16,7 @@ pub(super) struct Prr {
 pub(super) struct AckDelivery {
     /// Newly delivered by this ACK (`DeliveredData`) [B].
     pub(super) delivered: u64,
-    /// In the network (`pipe`) [B].
+    /// Bytes in the network (`pipe`) [B].
     pub(super) in_flight: u64,
     /// Where the reduction ends (`ssthresh`) [B].
     pub(super) threshold: u64,

@@ -23,9 +23,9 @@ pub struct SegmentArrival {
 /// Whether an ACK is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AckAction {
-    /// At once.
+    /// ACK at once.
     Now,
-    /// At this time, unless another reason comes first.
+    /// ACK at this time, unless another reason comes first.
     Delayed(Time),
     /// Not because of this.
     None,
@@ -141,7 +141,7 @@ impl Receiver {
         }
     }
 
-    /// In order and not yet read [B].
+    /// Returns the bytes in order and not yet read [B].
     pub fn readable(&self) -> u64 {
         self.received() - self.read_to
     }

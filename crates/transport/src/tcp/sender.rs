@@ -26,7 +26,7 @@ pub struct Segment {
     pub window_reduced: bool,
 }
 
-/// What happened so far.
+/// Counters of events so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SenderCounters {
     /// Segments sent again.
@@ -53,7 +53,7 @@ pub(super) struct TailProbe {
     pub(super) retransmission: bool,
 }
 
-/// What the next call of `next_segment` sends regardless of the congestion window.
+/// Segment that the next call of `next_segment` sends regardless of the congestion window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Forced {
     TailProbe,
@@ -195,7 +195,7 @@ impl Sender {
         self.scoreboard.outstanding()
     }
 
-    /// In the network, as far as the sender knows [B].
+    /// Returns the bytes in the network, as far as the sender knows [B].
     pub fn in_flight(&self) -> u64 {
         self.scoreboard.in_flight()
     }
@@ -221,7 +221,7 @@ impl Sender {
         self.congestion.window()
     }
 
-    /// What may be unacknowledged, by both windows [B].
+    /// Returns the bytes that may be unacknowledged, by both windows [B].
     pub fn window(&self) -> u64 {
         self.congestion.window().min(self.window_end - self.scoreboard.una())
     }
@@ -236,7 +236,7 @@ impl Sender {
         self.round_trip.smoothed()
     }
 
-    /// What happened so far.
+    /// Returns the counters of events so far.
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
@@ -352,7 +352,7 @@ impl Sender {
         segment
     }
 
-    /// What the window holds, or nothing but a question (RFC 9293, section 3.8.6.1).
+    /// Sends what the window holds, or nothing but a question (RFC 9293, section 3.8.6.1).
     fn window_probe(&mut self, now: Time) -> Segment {
         self.counters.window_probes += 1;
         let room = self.window_end.saturating_sub(self.scoreboard.sent_to());

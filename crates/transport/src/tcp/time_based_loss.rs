@@ -100,7 +100,7 @@ impl TimeBasedLoss {
     }
 }
 
-/// What the sender knows when it judges.
+/// State of the sender when it judges losses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspicion {
     pub(super) in_recovery: bool,

@@ -69,7 +69,7 @@ impl Sender {
         self.phase = RecoveryPhase::Loss { until: self.scoreboard.sent_to() };
     }
 
-    /// From now on what is lost goes out again.
+    /// Confirms the timeout: from now on what is lost is retransmitted.
     pub(super) fn confirm_timeout(&mut self) {
         self.end_frto();
         if let Some(losses) = &mut self.time_based {
@@ -83,7 +83,7 @@ impl Sender {
         self.scoreboard.end_newer();
     }
 
-    /// What was sent once has arrived (step 3.b): the timer had expired too early.
+    /// Ends a timeout that was spurious: what was sent once has arrived (step 3.b), the timer had expired too early.
     fn end_spurious_timeout(&mut self) {
         self.end_frto();
         self.scoreboard.forget_losses();

@@ -40,7 +40,7 @@ impl TransportParams for UetParams {
         self.control_priority
     }
 
-    /// What was trimmed is sent again, and is no loss of a switch.
+    /// Returns the retransmissions that no loss explains: what was trimmed is sent again, and is no loss of a switch.
     /// Trimmed packets are sent again with reason; the timer takes each packet by itself.
     fn needless(&self, counts: &ResentCounts) -> (u64, &'static str) {
         let reason = "transport.uet.retransmission_timeout is shorter than their round trip";

@@ -102,7 +102,7 @@ const ADJUST_PACKETS: u64 = 8;
 /// Delay below which a path counts as empty [ps].
 const EMPTY_DELAY: u64 = 1_000_000;
 
-/// What an acknowledgement says.
+/// Feedback of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct NsccFeedback {
     /// Newly received [B].
@@ -198,7 +198,7 @@ impl NsccWindow {
         }
     }
 
-    /// What may be in flight [B].
+    /// Returns the bytes that may be in flight [B].
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.window as u64

@@ -50,7 +50,7 @@ const PDS_REQUEST: u32 = 12;
 pub(super) const PDS_RUDI: u32 = 8;
 /// The same of UUD [B].
 const PDS_UUD: u32 = 4;
-/// What a target of credits adds to it [B].
+/// Bytes that a target of credits adds to it [B].
 const CREDIT_TARGET: u32 = 4;
 /// Header of packet delivery on an acknowledgement with the state of congestion control, or a negative one [B].
 pub(super) const PDS_ACK: u32 = 32;
@@ -112,8 +112,8 @@ impl UetParams {
         heeds && matches!(self.delivery, Delivery::Rud | Delivery::Rudi)
     }
 
-    /// What a packet counts beside its payload for windows and acknowledgements [B]: the length of UDP and 40 (section
-    /// 3.6.12), or all of a fixed frame.
+    /// Returns the bytes that a packet counts beside its payload for windows and acknowledgements [B]: the length of
+    /// UDP and 40 (section 3.6.12), or all of a fixed frame.
     pub(super) fn counted_header(&self) -> u32 {
         match self.frames {
             UetFrames::Udp => UDP + self.pds_request() + SES_REQUEST + 40,

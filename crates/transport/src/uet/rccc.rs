@@ -84,7 +84,8 @@ pub(super) struct SourceCredit {
 }
 
 impl SourceCredit {
-    /// At a NIC of `rate`, in packets that count `packet` bytes at most: less credit than that would never send.
+    /// Creates the credit at a NIC of `rate`, in packets that count `packet` bytes at most: less credit than that would
+    /// never send.
     pub(super) fn new(params: &Rccc, rate: BitRate, packet: u64) -> SourceCredit {
         let credit_max = params.credit_max(rate).max(packet) as i64;
         SourceCredit { credit: credit_max, credit_max, is_speculative: true, granted: 0, target: 0 }

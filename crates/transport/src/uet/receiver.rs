@@ -9,7 +9,7 @@ use crate::{ByteRange, packet::TransportPacket, packet::flags, reassembly::Reass
 #[derive(Default)]
 #[repr(align(64))]
 pub(super) struct UetReceiver {
-    /// What has arrived, by numbers of packets.
+    /// Packets that have arrived, by number.
     packets: Reassembly,
     bytes: Reassembly,
     /// Received, as windows count [B].

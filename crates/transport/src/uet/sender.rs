@@ -246,7 +246,7 @@ impl UetSender {
         }
     }
 
-    /// What is left to send, and the window allows with a packet more [B].
+    /// Returns the bytes that are left to send, and that the window allows with a packet more [B].
     fn demand(&self, params: &UetParams) -> u64 {
         let (packet, header) = (params.payload_mtu.get(), u64::from(params.counted_header()));
         let left = self.posted - self.next;

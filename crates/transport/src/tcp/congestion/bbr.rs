@@ -17,22 +17,22 @@ const UNIT: u64 = 256;
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 /// Takes out in a round what STARTUP has queued (`bbr_drain_gain`).
 const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
-/// Of the window (`bbr_cwnd_gain`).
+/// Gain of the window (`bbr_cwnd_gain`).
 const WINDOW_GAIN: u64 = 2 * UNIT;
-/// Of the rate in each phase of PROBE_BW (`bbr_pacing_gain`).
+/// Gain of the rate in each phase of PROBE_BW (`bbr_pacing_gain`).
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// Round trips for which the largest rate counts (`bbr_bw_rtts`).
 const ROUNDS: usize = CYCLE.len() + 2;
 /// Growth that STARTUP expects of the rate in three round trips (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
 const FULL_GAIN: u64 = UNIT * 5 / 4;
 const FULL_ROUNDS: u32 = 3;
-/// For how long the least round trip counts (`bbr_min_rtt_win_sec`).
+/// Time for which the least round trip counts (`bbr_min_rtt_win_sec`).
 const ROUND_TRIP_WINDOW: Duration = Duration::from_ms(10_000);
 /// How long PROBE_RTT keeps the window small (`bbr_probe_rtt_mode_ms`).
 const PROBE_RTT: Duration = Duration::from_ms(200);
 /// Its window [segments] (`bbr_cwnd_min_target`).
 const WINDOW_MIN: u64 = 4;
-/// What of the rate pacing leaves unused, against queues [%] (`bbr_pacing_margin_percent`).
+/// Share of the rate that pacing leaves unused, against queues [%] (`bbr_pacing_margin_percent`).
 const MARGIN: u64 = 1;
 /// Largest segment that a rate calls for [B].
 const QUANTUM_MAX: u64 = 64 << 10;
@@ -143,7 +143,7 @@ impl Bbr {
         (*at, *rate) = (round, sample.rate.max(*rate));
     }
 
-    /// What the path delivers [B/s].
+    /// Returns the rate that the path delivers [B/s].
     fn rate(&self) -> u64 {
         self.rates.iter().fold(0, |most, &(_, rate)| most.max(rate))
     }

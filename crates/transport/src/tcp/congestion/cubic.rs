@@ -9,7 +9,7 @@ use super::{super::params::TcpParams, AckProgress, Sign, WindowAlgorithm};
 
 /// Aggressiveness [segments/s³] (`C`, section 5).
 const C: f64 = 0.4;
-/// What a reduction leaves (`β_cubic`, section 4.6).
+/// Share of the window that a reduction leaves (`β_cubic`, section 4.6).
 const BETA: f64 = 0.7;
 /// Reno-friendly growth (`α_cubic`, section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
@@ -21,7 +21,7 @@ struct CubicEpoch {
     plateau: f64,
     /// When the curve is back at its plateau [s] (`K`, equation 2).
     plateau_after: f64,
-    /// What Reno would have by now [segments] (`W_est`).
+    /// Window that Reno would have by now [segments] (`W_est`).
     reno: f64,
 }
 

@@ -36,14 +36,14 @@ pub(super) use progress::AckProgress;
 /// Least slow-start threshold [segments] (RFC 5681, equation 4).
 const THRESHOLD_MIN: u64 = 2;
 
-/// What calls for a smaller window.
+/// Sign of congestion that calls for a smaller window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sign {
     Loss,
     Mark,
 }
 
-/// What an algorithm decides about the window of a connection. A member writes what it needs of it.
+/// Decisions of an algorithm about the window of a connection. A member writes what it needs of it.
 trait WindowAlgorithm: Sized {
     /// Whether rate and window follow a model of the path, not losses and marks.
     const IS_BY_MODEL: bool = false;

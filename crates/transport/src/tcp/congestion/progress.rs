@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Duration, Time};
 
-/// What congestion control needs of an ACK.
+/// Progress by an ACK, as congestion control needs it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct AckProgress {
     pub(in crate::tcp) now: Time,

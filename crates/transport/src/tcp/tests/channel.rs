@@ -9,7 +9,7 @@ use crate::tcp::{Ack, AckAction, Receiver, Segment, SegmentArrival, Sender, TcpP
 
 /// Segment size of the defaults: MTU 4500 less 20 B IP, 20 B TCP, 12 B timestamps [B].
 pub(super) const MSS: u64 = 4_448;
-/// From one end to the other: a round trip takes 100 us.
+/// Delay from one end to the other: a round trip takes 100 us.
 pub(super) const DELAY: Duration = Duration::from_us(50);
 
 #[derive(Clone, Copy)]
@@ -164,7 +164,7 @@ impl<F: FnMut(u64, &Item) -> Fate> Connection<F> {
         }
     }
 
-    /// What can be read, or has been, are all bytes before the first that is missing.
+    /// Checks that bytes that can be read, or have been, are all those before the first that is missing.
     fn check_delivery(&mut self, arrival: &SegmentArrival) {
         self.arrived.insert(ByteRange::new(arrival.seq, arrival.seq + u64::from(arrival.len)));
         let complete = self.arrived.first().filter(|range| range.start == 0).map_or(0, |range| range.end);

@@ -58,7 +58,7 @@ fn a_lost_retransmission_is_found_within_a_round_trip() {
     assert_eq!(sent[8..], [(100, 1), (100, 2), (200, 1)]);
 }
 
-/// As Linux has it: 2 ms more, for what is only suspected.
+/// Reordering window of Linux: 2 ms more, for what is only suspected.
 #[test]
 fn linux_adds_two_milliseconds_to_the_reordering_window() {
     let params = TcpParams { tail_loss_probe_min: Duration::from_ms(2), ..by_time() };
@@ -184,7 +184,7 @@ fn a_timeout_after_a_loss_is_not_undone() {
     }
 }
 
-/// What two windows a round trip bring in 2^-10 s, in whole segments (`tcp_tso_autosize` of Linux).
+/// Segments are what two windows a round trip bring in 2^-10 s, in whole ones (`tcp_tso_autosize` of Linux).
 #[test]
 fn segments_are_as_large_as_the_rate_of_the_connection_is_worth() {
     let first_after = |round_trip: Duration| {

@@ -144,7 +144,7 @@ fn an_empty_block_holds_nothing() {
     assert_eq!(ByteRange::new(5, 3).len(), 0);
 }
 
-/// What came before a change of marks is acknowledged with its own echo (RFC 8257, section 3.2).
+/// Segments before a change of marks are acknowledged with their own echo (RFC 8257, section 3.2).
 #[test]
 fn for_dctcp_an_ack_echoes_the_marks_of_what_it_acknowledges() {
     let params = TcpParams { quick_acks: 0, congestion_control: CongestionControl::Dctcp, ..TcpParams::default() };

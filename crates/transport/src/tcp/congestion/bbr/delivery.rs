@@ -14,7 +14,7 @@ pub(in crate::tcp) struct Delivered {
     pub(in crate::tcp) bytes: u64,
     /// Acknowledged up to here [offset].
     pub(in crate::tcp) una: u64,
-    /// In the network before the ACK and after [B].
+    /// Bytes in the network before the ACK and after [B].
     pub(in crate::tcp) in_flight_before: u64,
     pub(in crate::tcp) in_flight: u64,
     pub(in crate::tcp) round_trip: Duration,
@@ -28,7 +28,7 @@ struct Sent {
     at: Time,
     /// When the first segment was sent of what its sample counts.
     first_at: Time,
-    /// What was delivered when it left, and since when [B].
+    /// Bytes that were delivered when it left, and since when [B].
     delivered: u64,
     delivered_at: Time,
     is_limited: bool,
@@ -38,7 +38,7 @@ struct Sent {
 pub(super) struct RateSample {
     /// [B/s]
     pub(super) rate: u64,
-    /// What was delivered when the segment left that has now arrived [B].
+    /// Bytes that were delivered when the segment left that has now arrived [B].
     pub(super) delivered_before: u64,
     /// Whether the application had nothing more to send.
     pub(super) is_limited: bool,

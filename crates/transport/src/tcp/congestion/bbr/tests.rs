@@ -102,8 +102,8 @@ fn startup_finds_the_rate_in_a_few_round_trips_and_drains_its_queue() {
     assert!((0.97..1.02).contains(&(path.bbr.rate() as f64 / RATE as f64)), "{}", path.bbr.rate());
 }
 
-/// In PROBE_BW the path is full, and the window is twice what it holds and three segments as they are handed down, of
-/// 10 kB. A phase of 5 / 4 ends at the ACK by which as much more is out: a queue of about 0.25 + 0.3 round trips.
+/// Checks PROBE_BW: the path is full, and the window is twice what it holds and three segments as they are handed down,
+/// of 10 kB. A phase of 5 / 4 ends at the ACK by which as much more is out: a queue of about 0.25 + 0.3 round trips.
 #[test]
 fn the_window_is_twice_what_the_path_holds_and_the_queue_short() {
     let mut path = Path::new();
