@@ -26,7 +26,7 @@ from etherweave.study.experiments import (
 
 from . import applications, kernels
 
-FABRICS = ("clos", "butterfly", "dragonfly")  # Of figure 11.
+FABRICS = ("clos", "butterfly", "dragonfly")  # Fabrics of figure 11.
 
 TABLE_1 = ("clos_3", "butterfly_2d", "butterfly_3d", "dragonfly", "butterfly_4d")
 """Families of table I and figure 4, in the order of the table."""
@@ -50,7 +50,7 @@ PATTERNS = ("uniform", "adversarial")
 """UN and ADV: any host, any host of the next group; without groups, of the next switch."""
 
 ROUTINGS = ("valiant_group", "piggyback", "conditional", "minimal")
-"""Of figure 12, those that take longest first."""
+"""Routings of figure 12, those that take longest first."""
 
 TABLES = "conditional_tables"  # Conditional rules as the tables of switches hold them.
 
@@ -69,7 +69,7 @@ SWITCHES: dict[str, dict[str, object]] = {
 XON_NEAR: dict[str, object] = {"switch.xon_offset": "1kB"}  # XON a packet below XOFF.
 
 FEW_LOADS = {"uniform": (0.2, 0.5, 0.8, 1.0), "adversarial": (0.05, 0.2, 0.3, 0.4, 1.0)}
-"""Of figure 12, unless all is wanted."""
+"""Loads of figure 12, unless all are wanted."""
 
 FRAMES = "figure_12_frames"  # Conditional rules that pause frames alone deactivate, under ADV.
 
@@ -113,8 +113,8 @@ class TrafficFabric:
     """A fabric under traffic."""
 
     scenario: str  # Stem of its file.
-    routings: tuple[str, ...]  # What is run on it.
-    loads: tuple[float, ...] = ()  # At which loads; without any, at those of the file.
+    routings: tuple[str, ...]  # Routings that are run on it.
+    loads: tuple[float, ...] = ()  # Loads of the runs; without any, those of the file.
     is_small: bool = False  # Whether it runs whatever is wanted.
 
 

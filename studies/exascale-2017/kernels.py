@@ -14,9 +14,9 @@ OTHERS = ("bt", "ft", "is", "lu", "mg", "sp")
 PUBLISHED_MS = {"cg": 1.6, "bt": 29, "ft": 58, "is": 10, "lu": 52, "mg": 11, "sp": 22}
 """Iteration times of Table II."""
 ORDER = (("cg",), ("is", "mg"), ("sp",), ("bt",), ("lu",), ("ft",))
-"""As published, the shortest first; IS and MG are 10 and 11 ms."""
+"""Kernels as published, the shortest first; IS and MG are 10 and 11 ms."""
 CG_OPERATIONS = 2 * 75_000 * (5 + 13 * 14)
-"""Of an inner iteration of class B: 75,000 unknowns, 13 · 14 elements of a row."""
+"""Operations of an inner iteration of class B: 75,000 unknowns, 13 · 14 elements of a row."""
 
 
 def experiments() -> list[RunExperiment]:

@@ -79,7 +79,7 @@ ORGANISATION_NAMES = {
     "per_group": "per\ngroup",
     "compact": "com-\npact",
 }
-"""Of the organisations; all but the first are TCAMs."""
+"""Labels of the organisations; all but the first are TCAMs."""
 FABRIC_NAMES = dict(zip(FABRICS, ("folded Clos", "flattened butterfly", "dragonfly"), strict=True))
 GAP = 0.9  # Between the bars of two fabrics.
 LOW, HIGH = (0.0, 5.9), (13.0, 34.5)  # Limits of the two parts of the scale [MW].

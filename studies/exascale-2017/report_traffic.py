@@ -43,7 +43,7 @@ LABELS = {
     "spray": "random per packet",
     "adaptive_up": "up by the shortest queue",
 }
-"""Of routings, as published where they are."""
+"""Labels of routings, as published where they are."""
 
 TRIGGERED_LABELS = {
     FRAMES: "conditional_frames",
@@ -52,7 +52,7 @@ TRIGGERED_LABELS = {
 }
 """Keys of labels, by experiment."""
 
-PANELS = {"uniform": "(a) UN", "adversarial": "(b) ADV"}  # As in the publication.
+PANELS = {"uniform": "(a) UN", "adversarial": "(b) ADV"}  # Titles as in the publication.
 
 KEPT_UP = 0.95
 """Share of what is offered that is accepted where latencies count; beyond, marks are open."""

@@ -9,13 +9,13 @@ from etherweave.study import StudyCheck, StudyResult
 
 @dataclass(frozen=True)
 class Question:
-    """What an architect asks, and the checks that answer it."""
+    """Question of an architect, and the checks that answer it."""
 
     text: str  # The question, answered by yes where all checks pass.
     checks: tuple[str, ...]  # Ids of checks; a ``*`` stands for anything.
     figures: dict[str, str]
     """Sentence for the value of a check, by its id; ``{}`` stands for the value."""
-    settings: str  # What to set, or what to do where the answer is no.
+    settings: str  # Settings, or steps to take where the answer is no.
 
 
 QUESTIONS = (
@@ -111,7 +111,7 @@ QUESTIONS = (
         "etherweave control plan, verify and serve",
     ),
 )
-"""In the order in which they are asked."""
+"""Questions in the order in which they are asked."""
 
 HEAD = ("question", "answer", "checks that pass", "figures", "settings")
 

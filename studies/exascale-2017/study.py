@@ -27,7 +27,7 @@ from .experiments import (
 
 __all__ = ["experiments", "metrics"]
 
-CONTROLLER_US = 70_000  # What a controller needs at least (section V-A) [us].
+CONTROLLER_US = 70_000  # Least time that a controller needs (section V-A) [us].
 LEADING = (6, 15, 15, 15)
 """Places of the dimensions of the butterfly of figure 11, in the order of its addresses."""
 ENTRIES_MAX, ENTRIES_LARGEST = 4_096, 32_768
@@ -40,7 +40,7 @@ ORGANISATIONS = {
     "per_group": ("tcam", "per_group", False),
     "compact": ("tcam", None, True),
 }
-"""Of figure 11: kind of table, address plan, whether it is compacted."""
+"""Organisations of figure 11: kind of table, address plan, whether it is compacted."""
 
 
 def metrics() -> dict[str, Metric]:

@@ -1,4 +1,4 @@
-"""What the checks of section VI-B measure, from the curves that they need."""
+"""Measures of the checks of section VI-B, from the curves that they need."""
 
 import math
 from functools import partial

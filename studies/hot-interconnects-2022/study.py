@@ -1,4 +1,4 @@
-"""What the survey's text says of its figures, and its Table 1: what runs, and each check.
+"""Statements of the survey's text on its figures, and its Table 1: the runs, and each check.
 
 A check is made of ratios or figures of runs at several sizes; its figure is the one that is nearest
 to a bound of its row, or farthest beyond it.
@@ -36,7 +36,7 @@ VERBS = {
 
 
 PAIR_KINDS = ("latency", "rate", "stream", "put", "get", "write_rate", "read_rate")
-"""Of cases between two hosts."""
+"""Kinds of cases between two hosts."""
 
 
 class Case(NamedTuple):

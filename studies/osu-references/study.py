@@ -17,11 +17,11 @@ RING = {"tests": ["latency"], "rings": 3, "latency_turns": 40}  # Turns of a ran
 
 
 class Case(NamedTuple):
-    """What an id names: ``infiniband-edr.latency.openmpi.8.1``."""
+    """Parts of an id: ``infiniband-edr.latency.openmpi.8.1``."""
 
     profile: str
     metric: str  # ``latency``, ``bandwidth`` of all pairs of a NIC, or ``ring``: GPCNeT's latency.
-    library: str  # Whose figure it is: of those with the same profile.
+    library: str  # Library of the figure, of those with the same profile.
     size: int
     pairs: int  # On a NIC.
 

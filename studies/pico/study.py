@@ -22,7 +22,7 @@ ALGORITHMS: dict[str, dict[str, object]] = {
     "ring": {"algorithm": "ring"},
 }
 """Keys of ``osu_collective`` by the name of an algorithm, without that of its library."""
-NODES = {"lumi": (2_048, 16), "mare_nostrum": (6_480, 32)}  # Of a system, and of a job.
+NODES = {"lumi": (2_048, 16), "mare_nostrum": (6_480, 32)}  # Nodes of a system, and of a job.
 
 
 class Case(NamedTuple):

@@ -52,8 +52,8 @@ MARKERS = "os^D"
 class IncastPanel:
     """A panel of figure 4."""
 
-    transport: str  # As experiments name it.
-    size: str  # Of the messages.
+    transport: str  # Name in experiments.
+    size: str  # Size of the messages.
     rates: Mapping[tuple[int, int], float]  # Goodput by sources and streams [Gb/s].
     published: Mapping[str, PublishedValue]  # Published values of this case, with short labels.
 
@@ -214,7 +214,7 @@ SCATTER_HEAD = (
 class ScatterPanel:
     """A panel of figures 9 and 10."""
 
-    case: str  # As listed for all figures of interference.
+    case: str  # Case as listed for all figures of interference.
     published: Mapping[str, PublishedValue]  # Published times of an iteration [ms], with labels.
 
 

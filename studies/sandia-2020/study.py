@@ -31,7 +31,7 @@ SOURCES = [1, 2, 3, 4]
 STREAMS = [1, 2, 4, 10]
 PLACEMENT_SEEDS = [1, 2, 3]
 
-ITERATIONS = 16_000  # Of FFT, in the published total times.
+ITERATIONS = 16_000  # Iterations of FFT, in the published total times.
 CORE_PEAK = 33.6e9  # Operations of a core in a second: 2.1 GHz, 16 in a clock.
 FORWARD: dict[str, object] = {"run.fast_forward": {"error": 0.01}}
 """All iterations, of which those are skipped whose time others predict."""

@@ -69,7 +69,7 @@ SETUP_ROWS: dict[str, tuple[str, Callable[[Lookup, Lookup], str]]] = {
         lambda tcp, roce: tcp("transport.tcp.congestion_control"),
     ),
 }
-"""By published case: a name, and words about the simulation."""
+"""Names, and words about the simulation, by published case."""
 
 
 def table_1(study: StudyResult) -> Section:
@@ -162,10 +162,10 @@ TABLE_2_HEAD = (
 class PauseCounter:
     """A counter."""
 
-    application: str  # As experiments name it.
+    application: str  # Name in experiments.
     network: str  # Likewise.
-    side: str  # Which pauses: received (``rx``) or sent (``tx``).
-    published: float  # As published [counter units].
+    side: str  # Direction of the pauses: received (``rx``) or sent (``tx``).
+    published: float  # Value as published [counter units].
     simulated: float  # Per iteration [us]; not a number where nothing is simulated.
 
 
@@ -257,9 +257,9 @@ TABLE_3_HEAD = (
 class PriorityCounters:
     """Counters of one priority, each by its name."""
 
-    case: str  # Which network.
-    priority: int  # Of the pauses.
-    published: Mapping[str, float]  # As published.
+    case: str  # Network of the case.
+    priority: int  # Priority of the pauses.
+    published: Mapping[str, float]  # Values as published.
     simulated: Mapping[str, float]  # Per iteration, durations in us.
 
 

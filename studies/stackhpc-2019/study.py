@@ -18,7 +18,7 @@ NETWORKS = {
 }
 """Scenarios by the columns of the table, in its order."""
 RANKS = 256
-SIDE = 16  # Of the grid of ranks.
+SIDE = 16  # Side of the grid of ranks.
 SIZE = 311_808  # Rows of the matrix of Linpack: 1,624 blocks, 97 GB on each host.
 BLOCK = 192
 PTRANS_SHORT = 207 * BLOCK
@@ -30,8 +30,8 @@ LOG2_FFT = 26
 """Numbers of a rank in StarFFT as a power of two: a 48th of its part of Linpack, or less."""
 FFT_PER_GFLOP = "415ms"
 """Time of a rank for 1e9 operations of a transform in caches, fitted to SingleFFT."""
-FFT_PASSES = 2  # Of the numbers through memory: zfft1d.c of HPCC writes them transposed, and back.
-COPY = "8Gb/s"  # Of a rank in its passes over memory.
+FFT_PASSES = 2  # Passes through memory: zfft1d.c of HPCC writes numbers transposed, and back.
+COPY = "8Gb/s"  # Rate of a rank in its passes over memory.
 UPDATE = 0.85 * 33.6e9
 """Operations of a rank in a second in the update of Linpack, of 33.6e9 at its peak."""
 LOG2_TABLE = 36
@@ -44,7 +44,7 @@ SHORTER = 4
 
 NODES = (4, 8)  # Hosts of the runs of OpenFOAM, of 32 ranks each.
 CELLS = 1_900_000
-PER_CELL_US = 1.5  # Of a step, as simulated; another one is fitted.
+PER_CELL_US = 1.5  # Time of a step, as simulated; another one is fitted.
 OPENFOAM = {("ib100", 4): 99.83, ("ib100", 8): 87.64, ("tcp25", 4): 347.19}
 """Published times that OpenFOAM is calibrated to, by network and hosts [s]."""
 
@@ -58,7 +58,7 @@ SCALES = {
     "singlefft": ("SingleFFT", 1e-9),
     "hpl": ("HPL", 1e-12),
 }
-"""For each test the name of its figure, and the factor to the unit of the table."""
+"""Name of the figure of each test, and the factor to the unit of the table."""
 
 
 def experiments(full: bool) -> Iterator[RunExperiment]:

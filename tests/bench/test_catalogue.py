@@ -22,8 +22,8 @@ SURVEYED = {
     "7, AI": "aibench mlperf dataperf hpc_ai500",
     "7, computing": "spec parsec",
 }
-"""By section of Li et al., *Understanding hot interconnects with an extensive benchmark survey*
-(2022); sections 5 and 6 name no others."""
+"""Benchmarks by section of Li et al., *Understanding hot interconnects with an extensive benchmark
+survey* (2022); sections 5 and 6 name no others."""
 TIERS = {
     1: "osu imb perftest iperf3 iperf2 netperf qperf gpcnet hpcc hpl",
     2: "npb ember chatterbug mpigraph ucx_perftest fi_pingpong sockperf nuttcp netpipe nccl_tests "

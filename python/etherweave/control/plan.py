@@ -1,4 +1,4 @@
-"""From a scenario to the rules of every switch and the addresses of every host of its fabric.
+"""Rules of every switch and addresses of every host of a scenario's fabric.
 
 Nothing is opened and nothing sent: the same scenario gives the same plan. Tables, addresses and
 their proofs are the core's; here they become rules, and the rules that deployment needs are added.

@@ -47,9 +47,9 @@ class TimeSpread(NamedTuple):
 class Reaction(NamedTuple):
     """Results of trials."""
 
-    pause: TimeSpread  # From a PAUSE to the first frame at the alternative port.
-    resume: TimeSpread  # From a PAUSE of no quanta to the first frame at the default port.
-    expiry: TimeSpread  # From the end of a pause's quanta to the first frame at the default port.
+    pause: TimeSpread  # Time from a PAUSE to the first frame at the alternative port.
+    resume: TimeSpread  # Time from a PAUSE of no quanta to the first frame at the default port.
+    expiry: TimeSpread  # Time from the end of the quanta to the first frame at the default port.
     trials: int
     missed: int  # Pauses, resumptions and expiries that showed no effect within 2 s.
     sent: int  # Frames.

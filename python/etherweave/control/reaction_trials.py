@@ -53,7 +53,7 @@ SOURCE, DEFAULT, ALTERNATIVE = 1, 2, 3  # Ports.
 SPACING_NS = 100_000
 BITS_PER_S = 10**6
 """The rate that quanta count in: 65,535 of them last 33.6 s, longer than a trial."""
-FEW_QUANTA = 390  # At that rate 199.68 ms, in which a busy machine also runs the switch.
+FEW_QUANTA = 390  # Pause of 199.68 ms, in which a busy machine also runs the switch.
 FRAMES_BETWEEN = 100  # Frames before the first PAUSE and after each reaction.
 LIMIT_S = 2.0  # How long a trial waits for a reaction, and for its last frames.
 
@@ -74,10 +74,10 @@ class Arrival(NamedTuple):
 class Trial(NamedTuple):
     """Results of a trial; None: no reaction within ``LIMIT_S``."""
 
-    pause_us: float | None  # From PAUSE to the first frame at the alternative port.
-    resume_us: float | None  # From PAUSE 0 to the first frame at the default port.
+    pause_us: float | None  # Time from PAUSE to the first frame at the alternative port.
+    resume_us: float | None  # Time from PAUSE 0 to the first frame at the default port.
     expiry_us: float | None
-    """From the end of a pause's quanta to the first frame at the default port."""
+    """Time from the end of a pause's quanta to the first frame at the default port."""
     sent: int
     lost: int
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from etherweave.api.units import counted
 
 IN_PORT = 0xFFFFFFF8  # Back to the port of entry (OpenFlow 1.3, ``OFPP_IN_PORT``).
-CONTROLLER = 0xFFFFFFFD  # To the controllers of the switch (``OFPP_CONTROLLER``).
+CONTROLLER = 0xFFFFFFFD  # Port to the controllers of the switch (``OFPP_CONTROLLER``).
 
 INGRESS_ACL_TABLE = 0  # Ingress ACL: control frames, DMP, anti-spoofing.
 UNKNOWN_DESTINATION_TABLE = 1
@@ -111,7 +111,7 @@ Instruction: TypeAlias = WriteMetadata | GoTo | UseMeter | WriteActions
 
 
 class Purpose(StrEnum):
-    """What a rule is for; rules are counted by it."""
+    """Purpose of a rule; rules are counted by it."""
 
     FORWARD = "forward"  # A rule of the flow table: minimal routing, or a default rule.
     ALTERNATIVE = "alternative"  # A rule of the flow table that stands in for a default rule.
@@ -139,7 +139,7 @@ class FlowRule(NamedTuple):
     priority: int  # The highest that matches decides; overlapping rules have different ones.
     match: tuple[MatchField, ...]  # All must match; in the order of OpenFlow's prerequisites.
     actions: tuple[Action, ...]  # Applied in order.
-    instructions: tuple[Instruction, ...] = ()  # What follows the actions.
+    instructions: tuple[Instruction, ...] = ()  # Steps after the actions.
     purpose: Purpose = Purpose.FORWARD
 
     def matched(self, name: str) -> int | None:
@@ -183,13 +183,13 @@ class SwitchPlan:
     """Rules, groups and meters of a switch."""
 
     name: str
-    datapath_id: int  # From 1; Open vSwitch does not accept 0.
+    datapath_id: int  # Number from 1; Open vSwitch does not accept 0.
     ports: tuple[PortPlan, ...]
     rules: tuple[FlowRule, ...]
     groups: tuple[Group, ...]
     meters: tuple[Meter, ...]
     pause_bits: dict[int, int]
-    """By port that conditional rules depend on, the metadata bit set while it is paused."""
+    """Metadata bit set while a port is paused, by port that conditional rules depend on."""
     protocol: Protocol = "openflow13"  # Version of OpenFlow that the rules are written for.
     pause_classes: dict[int, int] = field(default_factory=dict)
     """Priority in which these rules send lossless packets, by the same ports, where rules
@@ -202,11 +202,11 @@ class HostPlan:
 
     name: str  # The host's; host0.1 where the host has several ports.
     switch: str
-    port: int  # Of the switch.
+    port: int  # Port of the switch.
     mac: int  # Hierarchical MAC address.
     ipv4: int | None  # Derived from the MAC address; None if the plan has no IPv4 addresses.
     host: str
-    number: int = 0  # Of the port, among those of the host.
+    number: int = 0  # Number of the port, among those of the host.
     plane: int = 0  # The equal fabric that it is in.
     source: int = 0  # Its number among the sources of an open loop in that plane.
 

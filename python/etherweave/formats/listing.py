@@ -19,7 +19,7 @@ class Cable:
     rate_gbps: float
     length_m: float
     medium: str
-    link_class: str  # Of ``host``, ``local`` and ``global``.
+    link_class: str  # One of ``host``, ``local`` and ``global``.
 
     @property
     def delay_ns(self) -> float:

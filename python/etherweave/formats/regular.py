@@ -132,14 +132,14 @@ def _odd(joined: _Joined, word: str) -> Iterable[str]:
     """Name switches that differ from most of their level; the word is what they have of hosts."""
     for level, members in sorted(_by_level(joined).items()):
         hosts = {name: joined.hosts[name] for name in members}
-        if len(members) < 3:  # Of two switches neither's cables are usual.
+        if len(members) < 3:  # Two switches have no usual cables.
             yield from _departures(hosts, word, level)
             continue
         kinds = sorted({kind for member in members for kind in joined.neighbours[member]})
         for other, rate in kinds:
             counts = {member: joined.neighbours[member][other, rate] for member in members}
             if other < 0 and _usual(counts.values()):
-                continue  # Of the usual rate, the number of hosts says it.
+                continue  # Number of hosts shows it at the usual rate.
             what = f"cables of {rate:g} Gb/s to {f'level {other}' if other >= 0 else word}"
             yield from _departures(counts, what, level)
         yield from _departures(hosts, word, level)

@@ -23,8 +23,8 @@ PATIENCE_S = 3.0  # Longest wait for processes to end before they are killed [s]
 MARK = "ETHERWEAVE_LAUNCH"
 """Variable that marks what one process has started, whatever group or session it is in."""
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU, signal.SIGUSR1, signal.SIGUSR2)
-"""What ends a process beside Ctrl-C: batch systems, which also warn of the end by the last three,
-and terminals that close."""
+"""Signals that end a process beside Ctrl-C: of batch systems, which also warn of the end by the
+last three, and of terminals that close."""
 _PAUSE_S = 0.01
 _START_FIELD = 19
 """Index in ``/proc/PID/stat`` after the name: field 22, ``starttime``, of proc(5)."""

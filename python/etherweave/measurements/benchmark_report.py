@@ -18,7 +18,7 @@ from etherweave.measurements.metrics import Metric
 class TextLine(NamedTuple):
     """A line of a text."""
 
-    number: int  # From 1.
+    number: int  # Number of the line, from 1.
     text: str
 
 
@@ -31,11 +31,11 @@ class Measurement:
     """One number of a benchmark."""
 
     metric: Metric
-    value: float  # In the metric's base unit.
+    value: float  # Value in the metric's base unit.
     statistic: str
     """Over iterations or ranks: ``mean``, ``min``, ``max``, ``stdev``, ``p50``, ``p99.9``…"""
     size_bytes: int | None
-    """Of a message, a block or a request; ``None`` where there is no such thing."""
+    """Size of a message, a block or a request; ``None`` where there is none."""
     labels: tuple[tuple[str, str], ...]
     """Names and values that distinguish it from others: ``operation``, ``from``, ``side``."""
     printed: str  # The number and its unit as the tool means them: ``20.60 us``.

@@ -20,7 +20,7 @@ from etherweave.measurements.hpcc import LOOK_AHEAD, RING_BANDWIDTH, RING_LATENC
 Facts: TypeAlias = Mapping[str, Any]  # Keys of a workload, as a scenario has them.
 Times: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 _BROADCASTS = ("ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified")
-"""By their numbers in ``HPL.dat``."""
+"""Broadcasts by their numbers in ``HPL.dat``."""
 _RINGS = ("NaturallyOrderedRing", "RandomlyOrderedRing")
 _DOUBLE = 8
 _COPY = 2  # Bytes that STREAM counts for each that is copied: read and written.
@@ -35,8 +35,8 @@ class ChallengeFigure:
     ranks: int
     seconds: float
     work: float = 1.0  # Bytes, operations or updates in that time, of a rate.
-    size_bytes: int | None = None  # Of a message.
-    error: float | None = None  # Of samples, relative, as a part of them shows it.
+    size_bytes: int | None = None  # Size of a message.
+    error: float | None = None  # Relative error of samples, as a part of them shows it.
 
     @property
     def value(self) -> float:
@@ -61,7 +61,7 @@ class ChallengeWorkload:
     metric: metrics.Metric
     kind: str  # Its key in a scenario.
     facts: Facts
-    work: float = 1.0  # As in :class:`ChallengeFigure`.
+    work: float = 1.0  # Work as in :class:`ChallengeFigure`.
 
     def seconds(self, value: float) -> float:
         """Return the time for a value of the figure, in the metric's unit."""

@@ -7,7 +7,7 @@ from etherweave.api.units import Unit
 
 
 class Better(StrEnum):
-    """Which direction is better."""
+    """Direction that is better."""
 
     LOWER = "lower"
     HIGHER = "higher"

@@ -1,4 +1,4 @@
-"""What a job of a result measured, in the words of the benchmark that it is.
+"""Quantities that a job of a result measured, in the words of its benchmark.
 
 A ping-pong's latency is half of its round trip; a bandwidth is window · size · iterations / time;
 a collective's time is the mean of its calls, over ranks too: as the OSU Micro-Benchmarks print
@@ -63,21 +63,21 @@ class Quantity(NamedTuple):
     """One number of a job."""
 
     job: str
-    program: str  # Whose number it is like.
-    test: str  # Of the program, if it has several.
+    program: str  # Program whose number it is like.
+    test: str  # Test of the program, if it has several.
     metric: Metric
     size_bytes: int | None
     ranks: int
     values: tuple[float, ...]  # One of each launch, in the metric's unit.
     is_as_published: bool = True
     """Whether it is the very workload of the publications, for one that they do not describe."""
-    error: float | None = None  # Of its samples, relative, as half of them show it.
+    error: float | None = None  # Relative error of its samples, as half of them show it.
     interfaces: int = 1  # Network interfaces of a node that share the number.
     note: str = ""  # Amount of work in the number, where a job may have another than the program.
 
     @property
     def median(self) -> float:
-        """Of the launches."""
+        """Median of the launches."""
         return float(median(self.values))
 
 
@@ -87,7 +87,7 @@ Columns: TypeAlias = Mapping[str, list[Any]]  # Rows of a launch, by the names o
 class _Job(NamedTuple):
     name: str
     kind: str
-    facts: Mapping[str, Any]  # Of the workload, as resolved.
+    facts: Mapping[str, Any]  # Keys of the workload, as resolved.
     rows: tuple[Columns, ...]  # Iterations or streams, of each launch.
     frames: "tuple[pl.DataFrame, ...]"  # The same of a kind that has them as tables.
     transport: str
@@ -322,7 +322,7 @@ _NCCL_TESTS: dict[str, tuple[str, Callable[[int], float], bool]] = {
     "sendrecv": ("sendrecv_perf", lambda _: 1, False),
     "hypercube": ("hypercube_perf", lambda ranks: (ranks - 1) / ranks, True),
 }
-"""Of a collective the program of nccl-tests, what of its size each rank must move, and whether
+"""Program of nccl-tests by collective, share of its size that each rank must move, and whether
 that is the size of all blocks together (PERFORMANCE.md and ``src/*.cu`` of nccl-tests)."""
 
 
@@ -395,7 +395,7 @@ def _calls(job: _Job, rows: "pl.DataFrame") -> dict[str, list[float]]:
     import polars as pl
 
     services = [job.facts, *job.facts.get("services", [])]
-    callees = [[""]] * int(job.facts["clients"])  # Of each rank.
+    callees = [[""]] * int(job.facts["clients"])  # Callees of each rank.
     for facts in services:
         own = [name for stage in facts.get("calls", []) for name in stage]
         callees += [own] * int(facts["servers"])
@@ -648,7 +648,7 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "inference": _inference,
     "checkpoint": _checkpoint,
 }
-"""By the names of workloads."""
+"""Functions by the names of workloads."""
 
 _BY_FRAME = {
     *("hpl", "npb", "openfoam", "training", "moe", "checkpoint", "request_response"),

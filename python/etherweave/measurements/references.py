@@ -33,17 +33,17 @@ _WITHIN_A_NODE = ("intra-node", "loopback", "same node")
 class Reference:
     """A figure that was published."""
 
-    benchmark: str  # As in the catalogue, where it is there.
+    benchmark: str  # Name in the catalogue, where it is there.
     program: str
-    test: str  # Which of the program's tests; empty if it has only one.
-    table: str  # In which of its tables: GPCNeT's ``isolated``, ``congested`` or ``impact``.
+    test: str  # One of the program's tests; empty if it has only one.
+    table: str  # Table of the test: GPCNeT's ``isolated``, ``congested`` or ``impact``.
     metric: str
-    statistic: str  # As of a measurement, or ``threshold``.
+    statistic: str  # Statistic of a measurement, or ``threshold``.
     size_bytes: int | None
     bound: str  # ``eq``, ``approx``, ``gt`` or ``lt``: how the source puts it.
-    value: float  # In the base unit.
+    value: float  # Value in the base unit.
     unit: str
-    printed: str  # As the source has it.
+    printed: str  # Figure as the source has it.
     fabric: str
     link_bits_per_s: float | None
     system: str

@@ -120,4 +120,4 @@ _ALONE: list[_Alone] = [
     (lambda source: (source / CHECKS).exists(), "a study", _write_study),
     (lambda source: (source / CALIBRATION_FILE).is_file(), "a calibration", _write_calibration),
 ]
-"""What has a page, but no ranks: how to know it, its name, and what writes its page."""
+"""Sources that have a page, but no ranks: how to know one, its name, and its function."""

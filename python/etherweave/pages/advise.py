@@ -1,4 +1,4 @@
-"""Which fabric to buy: the ranking, what decides it, and every price and figure behind it."""
+"""Fabric to buy: the ranking, what decides it, and every price and figure behind it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

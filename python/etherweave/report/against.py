@@ -31,7 +31,7 @@ class FabricName(NamedTuple):
 
     transport: str
     version: str  # Empty where the publication does not name it.
-    extras: frozenset[str]  # What else is switched on: ``pfc``, ``ets 50/50``.
+    extras: frozenset[str]  # Options that are on as well: ``pfc``, ``ets 50/50``.
 
 
 def fabric_name(words: str) -> FabricName | None:

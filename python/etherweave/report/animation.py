@@ -15,7 +15,7 @@ from etherweave.report.page import templates
 from etherweave.report.style import SERIES
 
 BYTES_MAX = 4_000_000
-"""Of all steps: a byte for each pair of groups in each. Of more, neighbours are averaged."""
+"""Bytes of all steps: one for each pair of groups in each. Of more, neighbours are averaged."""
 LEVELS = 255  # Steps of utilisation from 0 to 1 that a byte holds.
 
 

@@ -1,4 +1,4 @@
-"""What no fabric can beat: what frames leave of a link's rate, and what an operation must move.
+"""Bounds of every fabric: rate that frames leave of a link, and bytes that an operation must move.
 
 Everything here is a formula over sizes [bytes], rates [bytes/s] and times [s]. Left out: switches,
 hosts and congestion, which is what a measurement is about.
@@ -33,13 +33,13 @@ _PATH_MTUS = (256, 512, 1024, 2048, 4096)
 """Payloads that a packet of RoCE may have at most [bytes]."""
 _RESERVED = 40 + 8 + 12 + 4 + 28 + 4
 """GRH, UDP, BTH, XRC, atomics, ICRC: what Linux keeps free (``iboe_get_mtu``, rdma/ib_addr.h)."""
-MTU = 1500  # Of an interface of which nothing else is known [bytes].
+MTU = 1500  # MTU of an interface of which nothing else is known [bytes].
 
 
 class Wire(NamedTuple):
     """A full frame."""
 
-    payload: int  # Of the application [bytes].
+    payload: int  # Bytes of the application.
     octets: int  # That it takes of the link, untagged, with preamble and gap [bytes].
 
     @property
@@ -51,9 +51,9 @@ class Wire(NamedTuple):
 class Medium(NamedTuple):
     """A link between hosts, and what its frames carry."""
 
-    rate: float  # Of the link [bytes/s].
+    rate: float  # Rate of the link [bytes/s].
     wire: Wire | None  # None where frames are of a kind that is not known here.
-    note: str = ""  # Which frames, for people.
+    note: str = ""  # Kind of frames, for people.
 
     @property
     def goodput(self) -> float:
@@ -65,7 +65,7 @@ class Party(NamedTuple):
     """Who takes part in a collective."""
 
     ranks: int
-    hosts: int  # With a link each; ranks are spread evenly.
+    hosts: int  # Hosts with a link each; ranks are spread evenly.
 
 
 def tcp(mtu: int) -> Wire:

@@ -30,7 +30,7 @@ _LEGEND = """  Legend
 
 
 class _Kind(NamedTuple):
-    """What a test is to GPCNeT."""
+    """Kind of a test of GPCNeT."""
 
     title: str
     turns: str  # The key of the workload that has its turns.
@@ -55,7 +55,7 @@ class NetworkTest(NamedTuple):
 
     title: str
     average: float
-    percentile: float  # What 99 of 100 turns are better than.
+    percentile: float  # Figure that 99 of 100 turns are better than.
     is_rate: bool  # Whether figures are rates [MiB/s/rank], not times [us].
 
     def impact(self, congested: "NetworkTest") -> tuple[float, float]:

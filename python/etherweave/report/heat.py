@@ -1,4 +1,4 @@
-"""Which links are busy: utilisation between any two groups, a map for each pattern."""
+"""Links that are busy: utilisation between any two groups, a map for each pattern."""
 
 from pathlib import Path
 from textwrap import fill
@@ -18,9 +18,9 @@ from etherweave.report.drawing import TooLargeError
 from etherweave.report.style import write_svg
 
 AREAS_MAX = 1024
-"""Of the groups, or switches, along a side of a map: more are thinner than any screen shows."""
+"""Groups or switches along a side of a map: more are thinner than any screen shows."""
 COLOURS = "cividis"  # Colour-blind readers see the same steps, from 0 to 1.
-EDGED_MAX = 40  # Of the groups whose cells are drawn with an edge.
+EDGED_MAX = 40  # Groups whose cells are drawn with an edge.
 ABSENT = "#e4e4e4"  # Where no link leads.
 
 

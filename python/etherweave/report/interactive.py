@@ -29,9 +29,9 @@ from etherweave.report.style import WholeNumbers
 
 Values: TypeAlias = dict[str, Any]
 
-BYTES_MAX = 9_500_000  # Of a page; figures beyond it stay pictures.
-POINTS_MAX = 4_000  # Of a line: of more, the lowest and the highest of equal shares are kept.
-PIXELS = 96 / 72  # Of CSS in a point.
+BYTES_MAX = 9_500_000  # Size of a page; figures beyond it stay pictures.
+POINTS_MAX = 4_000  # Points of a line; of more, the extremes of equal shares are kept.
+PIXELS = 96 / 72  # Pixels of CSS in a point.
 _DASHES = {"--": "dash", ":": "dot", "-.": "dashdot"}
 """Styles of lines of matplotlib, as plotly names them."""
 _DRAWN = (LineCollection, PathCollection, PolyCollection, QuadMesh)
@@ -41,7 +41,7 @@ _DRAWN = (LineCollection, PathCollection, PolyCollection, QuadMesh)
 class Script:
     """A script of the page, and its hash for the page's policy."""
 
-    text: str  # As it stands in the page.
+    text: str  # Script as it stands in the page.
 
     @property
     def source(self) -> str:

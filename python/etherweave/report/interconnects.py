@@ -48,7 +48,7 @@ _NONE: Sampled = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Published:
-    """What Table 1 says: one figure, a bound, or a range."""
+    """Value of Table 1: one figure, a bound, or a range."""
 
     low: float
     high: float

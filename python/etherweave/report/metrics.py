@@ -18,7 +18,7 @@ AXES = (
     ("table_entries", "entries of the largest compacted table"),
     ("hosts", "hosts"),
 )
-"""What stands to the right, by panel; fewer is better but for hosts."""
+"""Metrics to the right, by panel; fewer is better but for hosts."""
 OFFER = "bisection_gbps_per_host"
 MARKERS = "osD^vP*Xph<>8"  # Thirteen, and six colours: no two of the first 78 fabrics look alike.
 

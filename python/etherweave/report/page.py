@@ -19,7 +19,7 @@ from etherweave.report.style import house
 from etherweave.study import MissingResultError
 
 PAGE = "report.html"
-DOTS_PER_INCH = 144  # Of the PNG files: two for each of the page's.
+DOTS_PER_INCH = 144  # Resolution of the PNG files: two dots for each of the page's.
 
 _CODE = re.compile(r"`([^`]+)`")
 _NUMBER = re.compile(r"[<>±−+-]?\s?[\d,]+(\.\d+)?(e[+-]?\d+)?(\s?(%|x|s|ms|us|ns|Gb/s))?|–|")
@@ -27,11 +27,11 @@ _NUMBER = re.compile(r"[<>±−+-]?\s?[\d,]+(\.\d+)?(e[+-]?\d+)?(\s?(%|x|s|ms|us
 
 @dataclass(frozen=True)
 class Front:
-    """What stands above the sections."""
+    """Head of the page, above the sections."""
 
-    title: str  # Of the page.
+    title: str  # Title of the page.
     lead: str  # The result in a sentence.
-    answers: Sequence[str] = ()  # What a reader asks first, a sentence each.
+    answers: Sequence[str] = ()  # Answers to a reader's first questions, a sentence each.
     facts: Sequence[tuple[str, str]] = ()
     """Names and values of how the results were made, shown last."""
     warnings: Sequence[str] = ()  # Warnings, shown above everything else.
@@ -42,20 +42,20 @@ class Front:
 class DrawnSection:
     """A section whose figure is drawn."""
 
-    section: Section  # As made.
+    section: Section  # Section as made.
     image: str | None  # Its figure as a data URL; None without one.
-    width: int  # Of the figure in the page [px].
+    width: int  # Width of the figure in the page [px].
     values: Values | None = None
-    """What the figure shows, for the script of the page; None where it stays a picture."""
+    """Values of the figure, for the script of the page; None where it stays a picture."""
 
 
 @dataclass
 class Page:
     """Collects sections, one after another: only one figure is in memory at a time."""
 
-    directory: Path  # For the page and the files of its figures.
-    sections: list[DrawnSection] = field(default_factory=list)  # In their order.
-    missing: list[str] = field(default_factory=list)  # What could not be shown, and why.
+    directory: Path  # Directory for the page and the files of its figures.
+    sections: list[DrawnSection] = field(default_factory=list)  # Sections in their order.
+    missing: list[str] = field(default_factory=list)  # Sections that could not be shown, and why.
 
     def __post_init__(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)

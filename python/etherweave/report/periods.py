@@ -19,30 +19,30 @@ from etherweave.report.repetition import Stretch, stretches
 Integers = npt.NDArray[np.int64]
 
 CELLS = tuple(1 << bits for bits in range(8, 17))
-"""Of the time, over which communication is summed: wide ones forgive that iterations differ."""
+"""Cells of the time over which communication is summed: wide ones allow different iterations."""
 STEPS = 4
-"""Of a cell, by which one begins after the other: a lag need not be a whole number of cells."""
-LAG_MIN = 8  # Of the lags of a number of cells; shorter ones belong to narrower cells [cells].
+"""Parts of a cell, by one of which each begins after the last: lags need not be whole cells."""
+LAG_MIN = 8  # Shortest lag [cells]; shorter ones belong to narrower cells.
 PARTS = tuple(2 ** (-halvings / 2) for halvings in range(7))
-"""Of the time, the longest first: a program starts up and cleans up, without iterations."""
+"""Parts of the time, the longest first: a program starts up and cleans up, without iterations."""
 PERIODS_MIN = 3
-"""Of the whole time; a part has one more, since the best of many parts agrees sooner by chance."""
+"""Periods of the whole time; a part has one more: the best of many agrees sooner by chance."""
 CORRELATION_MIN = 0.5**0.5
-"""Of a period, which explains half of the variance (the square); below it nothing repeats."""
+"""Correlation of a period, whose square is half of the variance; below it nothing repeats."""
 NEAR_BEST = 0.9
 """Part of the best correlation with which a shorter lag is preferred to its multiples."""
-MULTIPLES = 5  # Of a lag, which are followed: the time of several periods is less rounded.
-ROUNDING = 1e-9  # Of the sum of squares: what varies less is constant.
+MULTIPLES = 5  # Multiples of a lag that are followed: longer times are less rounded.
+ROUNDING = 1e-9  # Share of the sum of squares: what varies less is constant.
 WINDOW_PERIODS = 64
-"""Of a part's middle, in which shorter periods are looked for: its cells are narrower."""
+"""Periods of a part's middle in which shorter ones are looked for, in narrower cells."""
 
 
 class Period(NamedTuple):
     """How long an iteration takes."""
 
-    ns: float  # From the beginning of one to that of the next [ns].
+    ns: float  # Time from the beginning of one to that of the next [ns].
     correlation: float
-    """Of communication with itself a period or two later; 1 when every iteration is the same."""
+    """Correlation of communication with itself a period or two later; 1 if all iterations agree."""
     from_ns: float  # Beginning of the time in which iterations were found [ns].
     until_ns: float  # Its end [ns].
     iterations: int = 0  # Number of iterations there.

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from etherweave.report.intervals import Floats, Intervals, sums_of
 
-CELLS = 16  # Of a period.
-WIDTH = 4  # Of what is compared, so that iterations may differ in length [cells].
-PERIODS = 4  # Which are compared with those a period later, beginning at each period.
+CELLS = 16  # Cells of a period.
+WIDTH = 4  # Width compared, so that iterations may differ in length [cells].
+PERIODS = 4  # Periods compared with those a period later, from each period on.
 GAP_MAX = 8  # Between two stretches that count as one: single iterations may differ [periods].
-PRECISION = 1e-3  # Of a period: what is longer than a number of periods by less has no further one.
+PRECISION = 1e-3  # Share of a period by which a length may exceed whole periods.
 AT_ONCE = 4096  # Periods that are in memory.
 
 

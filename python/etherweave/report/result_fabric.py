@@ -15,12 +15,12 @@ from etherweave.report.bounds import TCP_HEADERS, Medium, roce, tcp
 
 @dataclass(frozen=True)
 class Fabric:
-    """What a scenario says of its fabric."""
+    """Fabric as a scenario describes it."""
 
     transport: str  # ``roce`` or ``tcp``.
-    version: str  # Of RoCE: ``v1``, ``v2``; else empty.
+    version: str  # Version of RoCE: ``v1``, ``v2``; else empty.
     is_paused: bool  # Whether PFC protects it.
-    medium: Medium  # Of a host's link.
+    medium: Medium  # Medium of a host's link.
 
     @property
     def words(self) -> str:

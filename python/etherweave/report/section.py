@@ -1,4 +1,4 @@
-"""What a page is made of: sections, each a figure, tables or both, with words."""
+"""Parts of a page: sections, each a figure, tables or both, with words."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class Section:
     """Something to show, and its words."""
 
     name: str  # Name of its files, and of its place in the page.
-    title: str  # What it shows.
+    title: str  # Subject of the section.
     caption: str = ""  # How to read it.
-    figure: Figure | None = None  # As drawn.
+    figure: Figure | None = None  # Figure as drawn.
     tables: Sequence[Table] = ()  # Tables below the figure.
     checks: Sequence[str] = ()
     """Ids of the checks of a study that it illustrates; a ``*`` stands for anything."""

@@ -22,12 +22,12 @@ _PREFIXES = ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
 class SizeCurve:
     """Numbers by size, in base units."""
 
-    name: str  # For the legend; curves of one name look alike, and are named once.
+    name: str  # Name in the legend; curves of one name look alike, and are named once.
     sizes: Floats  # [bytes].
     values: Floats
-    low: Floats  # Of the interval; not a number where there is none.
+    low: Floats  # Low end of the interval; not a number without one.
     high: Floats
-    is_stable: Sequence[bool] = ()  # Of each point; all unless given.
+    is_stable: Sequence[bool] = ()  # Stability of each point; all unless given.
     is_simulated: bool = False
 
 
@@ -48,7 +48,7 @@ class SizeBound:
     name: str
     sizes: Floats
     values: Floats
-    dash: int = 0  # Which kind it is: equal ones look alike.
+    dash: int = 0  # Kind of line: equal ones look alike.
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ RC: dict[str, Any] = {
     # Ids of shapes come from what they are: equal figures are equal bytes.
     "svg.hashsalt": "etherweave",
 }
-"""For every figure of a report."""
+"""Style of every figure of a report."""
 
 COLOURS = {
     "roce_v1": "#56b4e9",
@@ -50,15 +50,15 @@ COLOURS = {
     "tcp_pfc": "#e69f00",
     "ets": "#009e73",
 }
-"""Of the palette by Okabe and Ito, whose colours colour-blind readers can distinguish."""
+"""Colours of the palette by Okabe and Ito, whose colours colour-blind readers can distinguish."""
 
 SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
-"""For series without a colour of their own; of the same palette."""
+"""Colours for series without one of their own; of the same palette."""
 
 LABELS = {"roce_v1": "RoCE v1", "roce_v2": "RoCE v2", "tcp": "TCP", "tcp_pfc": "TCP-PFC"}
-"""Of the network options, as published."""
+"""Labels of the network options, as published."""
 
-POINTS_MAX = 3_000  # Of points that a figure keeps as shapes; more become an image in it.
+POINTS_MAX = 3_000  # Points that a figure keeps as shapes; more become an image in it.
 
 INK = "#111111"
 
@@ -66,7 +66,7 @@ ASIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "bord
 """Puts a legend to the right of its axes, where it hides nothing."""
 
 DASHES = ["--", ":", "-."]
-"""Of lines that nobody measured: the line rate, what frames leave of it, others."""
+"""Dashes of lines that nobody measured: the line rate, what frames leave of it, others."""
 
 _FEW = 1000  # A narrower range of values has ticks at 2 and 5, too.
 _HALO = [effects.withStroke(linewidth=3.5, foreground="white")]
@@ -186,7 +186,7 @@ def short_number(value: float) -> str:
     return f"{rounded:g}" if abs(rounded) < 1_000 else EngFormatter(sep="")(rounded)
 
 
-GIGABITS = 8e-9  # From bytes per second.
+GIGABITS = 8e-9  # Gigabits per second in a byte per second.
 
 
 def mark_link(axes: Axes, place: float, medium: Medium) -> None:

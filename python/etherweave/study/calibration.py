@@ -13,7 +13,7 @@ from etherweave.study.declared import FittedConstant
 from etherweave.study.experiments import ScenarioExperiment
 from etherweave.study.folder import Study
 
-STEPS = 9  # Of each bisection at most: 1/512 of the range is left.
+STEPS = 9  # Steps of each bisection at most: 1/512 of the range is left.
 
 
 def calibrate(study: Study) -> Iterator[tuple[str, str, str, str, str, str]]:

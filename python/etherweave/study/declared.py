@@ -1,4 +1,4 @@
-"""What a study's ``study.toml`` declares: texts, experiments, metrics and charts without code."""
+"""Declarations of a study's ``study.toml``: texts, experiments, metrics and charts without code."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -138,7 +138,7 @@ class FittedConstant:
     target: float  # Middle of what was published.
     low: int  # Start of the search, in the unit.
     high: int  # End of the search, in the unit.
-    unit: str = ""  # Of the constant, such as ``ns`` or ``Mb/s``; none of a count.
+    unit: str = ""  # Unit of the constant, such as ``ns`` or ``Mb/s``; none of a count.
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ class DeclaredUnknown:
     """Interconnects: where a scenario states the value of a figure, it has that figure's basis."""
     keys: tuple[str, ...] = ()  # Dotted keys.
     spread: str = ""
-    """Whose spread they have, as ``etherweave uncertainty spreads`` lists them; by default their
-    own."""
+    """Name of the spread that they have, as ``etherweave uncertainty spreads`` lists it; by default
+    their own."""
     share_of: str = ""  # Measurement of a time that they divide: their sum moves with it.
     measured_here: str = ""
     """Part of the source of a measurement of this very system: what is fitted to it is known."""
@@ -167,10 +167,10 @@ class Declaration:
     title: str  # Title of the report.
     authors: str = ""  # Authors of the publication.
     venue: str = ""  # Where and when it was published, and by whom.
-    about: str = ""  # What its experiments and rows are, as Markdown.
+    about: str = ""  # Description of its experiments and rows, as Markdown.
     value_name: str = "simulated"  # Name of the column of computed figures: simulated, computed.
     shortened: str = ""
-    """What is less than was published, without ``--full``; empty when nothing is."""
+    """Parts that are shorter than published, without ``--full``; empty when none are."""
     scenarios_shown: tuple[str, ...] = ()
     """Experiments whose resolved scenario stands in the report."""
     opening: tuple[str, ...] = ()  # Sections of the report that stand before the checks that fail.

@@ -13,5 +13,5 @@ FIGURES = "figures.json"  # A directory with this file is the result of an exper
 class DeploymentResult(ExperimentResult):
     """Figures measured on programmed switches."""
 
-    figures: Mapping[str, Any]  # By name, units as suffixes.
+    figures: Mapping[str, Any]  # Figures by name, units as suffixes.
     facts: Mapping[str, Any]  # The core's version, the machine, the time it took ``wall_s`` [s].

@@ -44,7 +44,7 @@ class StudyExperiment(Protocol):
 
 @dataclass(frozen=True)
 class ScenarioExperiment:
-    """What experiments with a scenario file have in common."""
+    """Base of experiments with a scenario file."""
 
     name: str  # Name of the result.
     scenario: str  # Path of the scenario from the study's folder, without ``.toml``.
@@ -149,7 +149,7 @@ class CurveExperiment(ScenarioExperiment):
 
 @dataclass(frozen=True)
 class DesignResult(ExperimentResult):
-    """What is known of a fabric without any traffic."""
+    """Facts about a fabric without any traffic."""
 
     design: Mapping[str, Any]
     """Its figures as built, as ``etherweave design --json`` has them; empty when it was not."""
@@ -174,7 +174,7 @@ class BalancedFabricExperiment:
     """The largest balanced fabric of a family and a radix; its result is a DesignResult."""
 
     name: str  # Name of the result.
-    family: str  # As the core names it: "clos_3", "butterfly_2d" to "butterfly_5d", "dragonfly".
+    family: str  # Name in the core: "clos_3", "butterfly_2d" to "butterfly_5d", "dragonfly".
     radix: int  # Ports of every switch.
     is_built: bool  # Whether it is built and analysed, beside its formulas.
     overrides: dict[str, object] = field(default_factory=dict)

@@ -66,7 +66,7 @@ class PublishedValue:
 
     @property
     def text(self) -> str:
-        """As a reader writes it."""
+        """Value as a reader writes it."""
         if self.low == self.high and self.low is not None:
             return f"{self.low:,.10g}"
         if self.high is None:

@@ -27,15 +27,15 @@ class MissingResultError(LookupError):
 class StudyCheck:
     """A published figure beside the computed one."""
 
-    id: str  # What is compared.
+    id: str  # Name of the figure that is compared.
     source: str  # Where it was published, and in which words.
     expected: float | None
     """The published figure, or that of another basis; None where there is no number."""
     tolerance: tuple[float | None, float | None]
     """Bounds within which it counts as reproduced; None where there is none."""
-    unit: str  # Of all of them.
+    unit: str  # Unit of all of them.
     value: float  # The computed figure; not a number where there is none.
-    tried: str = ""  # Of a figure that is known to fail: what was tried.
+    tried: str = ""  # Attempts at a figure that is known to fail.
     basis: str = ""
     """Origin of a figure that the publication does not have: a simulator, a formula."""
 
@@ -82,8 +82,8 @@ _NO_PREDICTION = (CALIBRATION, REPEATS)
 class StudyResult:
     """All checks of a study, and where the results of its experiments are."""
 
-    study: Study  # What was carried out.
-    checks: Sequence[StudyCheck]  # In the order of publication.
+    study: Study  # Study that was carried out.
+    checks: Sequence[StudyCheck]  # Checks in the order of publication.
     directory: Path  # Holds a directory for each experiment.
     full: bool = False  # Whether all that was published was carried out.
     not_run: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a sweep is expected to take: packet-hops by the core's estimate, times what one takes here.
+"""Expected cost of a sweep: packet-hops by the core's estimate, times the time of one here.
 
 The time of a packet-hop depends on the machine and grows with the fabric; that of a short run is
 mostly its set-up. So it is measured for a few runs, from the smallest to the largest, and taken
@@ -29,11 +29,11 @@ PILOT_S, PILOTS_S = 0.5, 2.5
 START_S = 0.6  # Until workers have started [s], about: an interpreter that imports the package.
 _RUN_MIN_S = 0.005  # Least time of a run, about [s].
 ROW_BYTES = 2_000
-"""Of a run in the journal and in the dataset, about [B]: some forty figures as JSON."""
+"""Size of a run in the journal and in the dataset, about [B]: some forty figures as JSON."""
 
 
 class RunEstimate(NamedTuple):
-    """What the core expects of a run."""
+    """Estimate of the core for a run."""
 
     hops: float  # Packets over links; 1 where the scenario does not say how many.
     memory_bytes: int
@@ -43,11 +43,11 @@ class RunEstimate(NamedTuple):
 class CostModel:
     """Predicts the time of runs."""
 
-    hops: Sequence[float]  # Of the measured runs, ascending.
+    hops: Sequence[float]  # Packet-hops of the measured runs, ascending.
     seconds: Sequence[float]  # That they took, of equal estimates on average [s].
     measured: int  # Number of measured runs.
-    error: float = math.nan  # Of the time of all runs that it was checked with, as a share of it.
-    error_median: float = math.nan  # Of the time of one run: of half of them it is smaller.
+    error: float = math.nan  # Relative error in the time of all checked runs together.
+    error_median: float = math.nan  # Median error in the time of one run.
 
     @classmethod
     def of(cls, measured: Sequence[tuple[RunEstimate, float]]) -> "CostModel":
@@ -81,7 +81,7 @@ class CostModel:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What is left of a sweep, and what it is expected to take."""
+    """Rest of a sweep, and its expected cost."""
 
     points: int
     finished: int  # Runs that have a record.
@@ -91,7 +91,7 @@ class Expectation:
     memory_bytes: int  # Most memory of all workers at once [B].
     disk_bytes: int  # Journal and dataset [B].
     error_median: float
-    """Of the time of a measured run that the model predicts from the others; NaN for one."""
+    """Median error of a measured run's time as predicted from the others; NaN for one run."""
 
 
 def resident_bytes() -> int:

@@ -41,7 +41,7 @@ ARRAY = 32  # Tasks of an array by default.
 PATIENCE_S = 5.0  # Within which a process ends what it has started, such as switches of a lab [s].
 _PAUSE_S = 0.05  # Between two looks for answers of an array [s].
 _ASK_S = 2.0  # Between two questions to Slurm [s].
-_LATE_S = 5.0  # By which a shared directory may show an answer late [s].
+_LATE_S = 5.0  # Delay until a shared directory shows an answer, at most [s].
 _DEATH = 1  # PR_SET_PDEATHSIG of prctl(2).
 
 

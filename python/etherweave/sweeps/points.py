@@ -1,4 +1,4 @@
-"""From the table ``sweep`` of a file to points: axes, zips, samples, seeds."""
+"""Points from the table ``sweep`` of a file: axes, zips, samples, seeds."""
 
 import hashlib
 import itertools
@@ -40,7 +40,7 @@ class Run:
 
     point: Mapping[str, object]  # Values of the axes and the seed, by key.
     id: str  # Hash of the resolved scenario and of the core.
-    mistake: str = ""  # What is wrong with it; empty when nothing is.
+    mistake: str = ""  # Error of the point; empty when there is none.
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Sweep:
     """A scenario, and the values of its keys."""
 
     name: str
-    text: str  # Of the scenario.
-    origin: str  # What errors call it.
+    text: str  # Text of the scenario.
+    origin: str  # Name in errors.
     groups: Sequence[Group]  # Axes, the last varying fastest; seeds are the last.
     partition: Sequence[str]  # Axes whose values are directories of the dataset.
     overrides: Mapping[str, object] = field(default_factory=dict, kw_only=True)

@@ -42,7 +42,7 @@ _NO_ROOM = "--memory-limit"
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What a sweep has left."""
+    """Result of a sweep."""
 
     dataset: Path  # Directory of Parquet files: a row for each point.
     status: SweepStatus
@@ -174,7 +174,7 @@ def carry_out(task: Sequence[Any]) -> Record:
         return _record("mistake", described)
     summary = parse_summary(done.summary)
     if summary["finished"] == "interrupted":
-        raise KeyboardInterrupt  # Of a worker that is terminated: no result.
+        raise KeyboardInterrupt  # Worker that is terminated: no result.
     result = Result(CoreTables(done.tables), summary, done.resolved, machine() if place else {})
     if place:
         result.save(place)

@@ -27,7 +27,7 @@ _FIDELITY = re.compile(r"(run|job\.\d+)\.fidelity")
 
 @dataclass(frozen=True)
 class FlowFirst:
-    """What points are compared by in flow-level mode."""
+    """Comparison of points in flow-level mode."""
 
     figure: str  # Column of the dataset; of several seeds the mean counts.
     close: float = 1.25

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Record: TypeAlias = dict[str, Any]
-"""What a run leaves: ``ended``, ``message``, ``fidelity``, ``figures``, and what it took."""
+"""Record of a run: ``ended``, ``message``, ``fidelity``, ``figures``, and what it took."""
 PLAN, DATASET = "sweep.json", "runs"
 NAME_MAX = 64  # Most characters of a value in the name of its folder, before its hash.
 ERROR = "fidelity_error_max"

@@ -42,7 +42,7 @@ class Correlation:
 class Declared:
     """All that a reader states."""
 
-    distributions: Mapping[str, Distribution] = field(default_factory=dict)  # By key.
+    distributions: Mapping[str, Distribution] = field(default_factory=dict)  # Distributions by key.
     correlations: Sequence[Correlation] = ()
 
     @property

@@ -86,7 +86,7 @@ class Unknown:
 class Unknowns:
     """All that is not known of a scenario, and how a sample is made."""
 
-    entries: Sequence[Unknown]  # In the order of the shares.
+    entries: Sequence[Unknown]  # Unknowns in the order of the shares.
     fixed: Sequence[Figure]  # Figures that rest on less than a publication, and do not vary.
     without_basis: Sequence[str]  # Tables of the scenario of which no figure has a basis.
     _figures: Mapping[str, Figure] = field(repr=False)

@@ -31,7 +31,7 @@ class Interval(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """What an unknown does to a figure."""
+    """Effect of an unknown on a figure."""
 
     unknown: str
     share: float  # First-order Sobol index: its part of the variance, 0 to 1.
@@ -42,9 +42,9 @@ class Contribution(NamedTuple):
 class Distribution:
     """A figure over all samples."""
 
-    name: str  # As ``etherweave run --json`` has it, with dots: ``jobs.halo.mean_us``.
+    name: str  # Name in ``etherweave run --json``, with dots: ``jobs.halo.mean_us``.
     point: float | None
-    """With every unknown as its profile has it; None where that run has no such figure."""
+    """Value with every unknown as in its profile; None where that run has no such figure."""
     median: float
     half: Interval  # Interval of 50 %.
     most: Interval  # Interval of 90 %.

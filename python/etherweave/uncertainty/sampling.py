@@ -56,7 +56,7 @@ class SampledResult:
     unknowns: Unknowns
     figures: Sequence[Distribution]
     left_out: Mapping[str, int]  # Figures that only some samples have, and how many.
-    warnings: Sequence[str]  # Of all samples, each once, with how many have it.
+    warnings: Sequence[str]  # Warnings of all samples, each once, with its number of samples.
     model_errors: Mapping[str, ModelError]
     """Error of the model in the times of each job, which no interval of a figure contains."""
 
@@ -81,7 +81,7 @@ class SampledScenario(Sweep):
     """A scenario at points of a Sobol sequence; the first point has every figure as it stands."""
 
     drawn: Unknowns
-    shares: Sequence[Sequence[float]]  # Of each sample.
+    shares: Sequence[Sequence[float]]  # Shares of each sample.
     seed: int
     seeded: Sequence[str]
     """Keys that take the seed of a sample, where the run as it stands has a value of its own."""

@@ -30,7 +30,7 @@ APART = frozenset({"ethernet-1-tcp", "iwarp-40", "efa-100", "infiniband-qdr", "i
 TCP in a NIC, virtual machines of a cloud, or systems of another decade."""
 _PROGRAMS = {"osu_latency": "latency", "osu_bw": "bandwidth"}
 _CONDITION = re.compile(r"\s*(\(.*\)|\+PFC)")
-"""What a name of a fabric has beyond the fabric: library, flow control."""
+"""Suffixes of the name of a fabric: library, flow control."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,8 @@ class ReceivedFrame(NamedTuple):
     octets: bytes
     is_outgoing: bool = False
     is_for_another: bool = False
-    """Sent to another host; to a group address: from a VLAN whose tag the kernel removed."""
+    """Whether it is for another host; to a group address: from a VLAN whose tag the kernel
+    removed."""
 
 
 class SendFrame(NamedTuple):

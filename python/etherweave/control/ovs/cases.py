@@ -40,25 +40,25 @@ _FIELDS = {
     "arp.sha": "arp_sha",
     "arp.tha": "arp_tha",
 }
-"""What Open vSwitch's datapath calls a field, and what its rules do."""
+"""Names of fields in Open vSwitch's datapath and in its rules."""
 BROADCASTERS_MAX = 32  # Number of hosts that send broadcasts, each of which passes every switch.
 _HASH_MAX = 0xFFFF
 _ATTEMPTS = 64  # Attempts to find an unused address at random.
 
 
 class FrameKind(StrEnum):
-    """What a frame verifies."""
+    """Behaviour that a frame verifies."""
 
-    UNICAST = "unicast"  # To another host.
+    UNICAST = "unicast"  # Frame to another host.
     PAUSED = "unicast, ports paused"
     """The same, while ports that conditional rules depend on are paused."""
     LOSSLESS = "lossless unicast"
-    """With an IEEE 802.1Q tag, in a priority that a frame may have on its path."""
-    UNKNOWN = "unknown address"  # To an address that no host has.
+    """Frame with an IEEE 802.1Q tag, in a priority that a frame may have on its path."""
+    UNKNOWN = "unknown address"  # Frame to an address that no host has.
     SPOOFED = "spoofed source"
-    """With another host's address as its source, or one that no host has."""
-    SPOOFED_ARP = "spoofed ARP"  # With the sender's own MAC address and another's IPv4 address.
-    REQUEST = "DMP request"  # For the sender's hierarchical address.
+    """Frame whose source is another host's address, or one that no host has."""
+    SPOOFED_ARP = "spoofed ARP"  # Own MAC address with another host's IPv4 address.
+    REQUEST = "DMP request"  # Request for the sender's hierarchical address.
     STRAY = "DMP from a switch"  # Sent between switches, where no request may arrive.
     BROADCAST = "broadcast"
     MULTICAST = "IPv6 multicast"
@@ -111,13 +111,13 @@ class CaseContext:
     planned: PlannedDeployment
     factory: Mapping[str, int]
     """Addresses that hosts keep, by name, where switches rewrite them; otherwise empty."""
-    places: tuple[PortAddress, ...]  # By host.
+    places: tuple[PortAddress, ...]  # Ports by host.
     raising: frozenset[PortAddress]
     """Ports at which the priority of arriving lossless frames is raised."""
     is_class_written: bool  # Whether rules write the priority of lossless frames.
     links: Mapping[PortAddress, int]
-    """Of every port of a link that is up the switch at the other end."""
-    islands: tuple[int, ...]  # By switch, its connected component.
+    """Switch at the other end of every port whose link is up."""
+    islands: tuple[int, ...]  # Connected component of each switch.
     chance: random.Random
 
     @property

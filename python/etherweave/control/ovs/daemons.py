@@ -22,7 +22,7 @@ _PATIENCE_S = 5.0  # Longest wait for a daemon to end before it is killed [s].
 
 
 class Datapath(StrEnum):
-    """What forwards packets."""
+    """Datapath that forwards packets."""
 
     DUMMY = "dummy"  # Nothing: packets are injected and traced, without interfaces and privileges.
     NETDEV = "netdev"  # Threads of the daemon, between network interfaces; requires root.

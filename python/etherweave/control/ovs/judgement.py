@@ -26,9 +26,9 @@ DecisionQuery: TypeAlias = tuple[int, int, int, int]
 class AllowedPorts(NamedTuple):
     """Ports by which a packet may leave a switch."""
 
-    by_table: tuple[int, ...]  # Of the flow table.
+    by_table: tuple[int, ...]  # Ports of the flow table.
     by_routing: tuple[int, ...] | None
-    """Of the routing algorithm; None: not applicable, because ports are paused."""
+    """Ports of the routing algorithm; None: not applicable, because ports are paused."""
     written: int = 0
     """Place from 1 of the priority that the rule gives to lossless packets; 0: it leaves theirs."""
 

@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias
 
 from etherweave.control.rules import CONTROLLER, IN_PORT
 
-FieldChanges: TypeAlias = dict[str, str]  # What was written, by field: ``eth.dst``.
+FieldChanges: TypeAlias = dict[str, str]  # Values written, by field: ``eth.dst``.
 
 _BRIDGE = re.compile(r'bridge\("(.*)"\)')
 _HIT = re.compile(r"(\d+)\. (?:(.*), )?priority (\d+)(?:, cookie .*)?")
@@ -46,7 +46,7 @@ class Hit(NamedTuple):
     """A table that a frame passed, and the rule that decided there."""
 
     table: int
-    match: str  # As Open vSwitch writes it; empty: any frame.
+    match: str  # Match as Open vSwitch writes it; empty: any frame.
     priority: int | None  # None: no rule matched, and the frame ended.
 
 
@@ -64,8 +64,8 @@ class BridgeVisit:
     bridge: str
     came_from: tuple[int, int] | None
     """Number of the visit before, from 0, and the port by which the frame left it."""
-    hits: list[Hit] = field(default_factory=list)  # In order.
-    sent: list[SentFrame] = field(default_factory=list)  # In order.
+    hits: list[Hit] = field(default_factory=list)  # Rules in order.
+    sent: list[SentFrame] = field(default_factory=list)  # Frames in order.
     suppressed: list[SentFrame] = field(default_factory=list)
     """Outputs to the port of entry, which OpenFlow suppresses unless they are ``IN_PORT``."""
 
@@ -82,7 +82,7 @@ class Trace(NamedTuple):
 
     visits: tuple[BridgeVisit, ...]
     frames: tuple[EmittedFrame, ...]
-    remarks: tuple[str, ...]  # What Open vSwitch prints that it did not execute.
+    remarks: tuple[str, ...]  # Notes of Open vSwitch on actions that it did not execute.
 
 
 def parse(text: str) -> Trace:

@@ -31,7 +31,7 @@ class AgentError(RuntimeError):
 
 
 class AgentTotals(NamedTuple):
-    """What an agent has received and changed."""
+    """Totals of frames that an agent has received and rules that it has changed."""
 
     frames: int  # PAUSE and PFC frames that were received.
     changes: int  # Rules that were changed.

@@ -22,7 +22,7 @@ CLASSES = 8  # Priorities that PFC pauses one by one.
 QUANTUM_BITS = 512  # Length of a quantum [bit times] (802.3, 31B.2).
 QUANTA_MAX = 0xFFFF
 
-OCTETS_MIN = 60  # Of a frame without its check sequence (802.3, 4A.2.3.2.4).
+OCTETS_MIN = 60  # Length of a frame without its check sequence (802.3, 4A.2.3.2.4).
 
 _HEADER = struct.Struct(">6s6sHH")
 _PAUSE = struct.Struct(">H")
@@ -37,7 +37,7 @@ class Pause(NamedTuple):
     """Pauses, or resumes, everything that the receiver sends on this link (802.3x)."""
 
     source: int  # MAC address of the port that sends it.
-    quanta: int  # For how long [quanta], 0 to 65,535; 0: resume.
+    quanta: int  # Duration [quanta], 0 to 65,535; 0: resume.
 
 
 class ClassPause(NamedTuple):
@@ -45,7 +45,7 @@ class ClassPause(NamedTuple):
 
     source: int  # MAC address of the port that sends it.
     quanta: tuple[int | None, ...]
-    """Of each priority, 0 to 7: for how long [quanta]; 0: resume; None: unchanged."""
+    """Duration for each priority, 0 to 7 [quanta]; 0: resume; None: unchanged."""
 
 
 PauseFrame: TypeAlias = Pause | ClassPause

@@ -222,7 +222,7 @@ class Shares:
 
     class_of_priority: list[int]
     weights: list[int]
-    notes: tuple[str, ...] = ()  # What differs from the scenario.
+    notes: tuple[str, ...] = ()  # Differences from the scenario.
 
 
 def _owner(options: ExportOptions, dscp: int | None) -> int | None:

@@ -33,7 +33,7 @@ class LookupRow:
     xoff: int
 
 
-LookupTable: TypeAlias = Mapping[tuple[int, int], LookupRow]  # By rate [Mb/s] and length [m].
+LookupTable: TypeAlias = Mapping[tuple[int, int], LookupRow]  # Rows by rate [Mb/s] and length [m].
 
 
 def device_for(rate_mbps: int, system: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from etherweave.control.qos.policy import HostPolicy, PortPolicy, SwitchPolicy
 
-Texts: TypeAlias = Mapping[str, str]  # By the name of the file.
+Texts: TypeAlias = Mapping[str, str]  # Texts by the name of the file.
 
 MARK = "\ue000"
 """A character for private use (Unicode, 23.5): no name has it, and no text that is printable."""

@@ -191,7 +191,7 @@ SYSTEMS: Mapping[str, Export] = {
     "onyx": partial(_commands, "onyx.cfg"),
     "sonic": sonic.files,
 }
-"""By the name that ``--nos`` takes."""
+"""Functions by the name that ``--nos`` takes."""
 PORT_NAMES: Mapping[str, Callable[[SwitchPolicy, int], str]] = {
     "cumulus": lambda switch, number: f"swp{number + 1}",
     "eos": lambda switch, number: f"Ethernet{number + 1}/1",

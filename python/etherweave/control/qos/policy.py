@@ -11,7 +11,7 @@ from functools import cached_property
 
 from etherweave.api.code_points import octet
 
-PRIORITIES = range(8)  # Of 802.1Q.
+PRIORITIES = range(8)  # Priorities of 802.1Q.
 DSCPS = range(64)  # Code points of RFC 2474.
 TRIMMING = "switch.trimming"  # Key of a setting that files of SONiC alone have.
 
@@ -88,7 +88,7 @@ class BufferPolicy:
     """Packet memory of every switch."""
 
     buffer_bytes: int
-    reserve_bytes: int  # Of each port and lossless priority; of each port for all lossy ones.
+    reserve_bytes: int  # Reserve per port and lossless priority; per port for all lossy ones.
     xon_offset_bytes: int
     ingress: Threshold
     egress: Threshold
@@ -96,10 +96,10 @@ class BufferPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SonicForm:
-    """What SONiC's configuration contains."""
+    """Parts of SONiC's configuration."""
 
     is_whole: bool = False
-    """With PORT, PORTCHANNEL and DEVICE_METADATA, for a switch that has no configuration yet."""
+    """Whether it has PORT, PORTCHANNEL and DEVICE_METADATA, for a switch without configuration."""
     is_dynamic: bool = False  # The switch computes headroom itself, in the dynamic buffer model.
     over_subscription: int = 0
     """Sum of headroom over a pool that all groups share; 0: each group has its own."""
@@ -128,14 +128,14 @@ class Trimming:
 class PortPolicy:
     """A port of a switch and the device at the other end of its cable."""
 
-    number: int  # From 0.
+    number: int  # Number of the port, from 0.
     peer: str
     peer_port: int
     is_host: bool
     rate_mbps: int
     length_m: float
     cable_m: int  # The length that tables of switches have for it: rounded up [m].
-    headroom_bytes: int  # Of each lossless priority, for ``cable_m``.
+    headroom_bytes: int  # Headroom of each lossless priority, for ``cable_m``.
     bundle: int | None
     """The port channel that it belongs to, from 1: links in parallel to one switch."""
 
@@ -200,7 +200,7 @@ class Policy:
     marking: Marking | None
     memory: BufferPolicy
     watchdog: Watchdog | None
-    trimming: Trimming | None  # Of packets in lossy queues but their own.
+    trimming: Trimming | None  # Trimming of packets in other lossy queues.
     sonic: SonicForm
     mtu_bytes: int  # Above Ethernet, of hosts and switches.
     is_roce: bool

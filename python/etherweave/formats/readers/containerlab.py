@@ -100,7 +100,7 @@ def _group(file: Source, node: dict[str, Any], groups: dict[str, Any], name: str
 
 
 def _endpoints(file: Source, link: dict[str, Any], where: str) -> list[Any]:
-    if "endpoint" in link:  # Of a single node, as of the type host.
+    if "endpoint" in link:  # Link of a single node, as of the type host.
         return [link["endpoint"]]
     return items(file, link.get("endpoints"), f"{where}.endpoints")
 

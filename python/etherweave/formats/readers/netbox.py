@@ -47,7 +47,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         network.file = str(file.path)
         for where, row in _rows(file):
             made = network.new_node(row["name"], _kind(row["role"]), where)
-            made.is_assumed = made.kind == "host"  # Of a role that is no word for a switch.
+            made.is_assumed = made.kind == "host"  # Role that is no word for a switch.
     for file in (file for file in files if headings[file] >= INTERFACES):
         for _, row in _rows(file):
             rates[row["device"], row["name"]] = _interface_rate(row)

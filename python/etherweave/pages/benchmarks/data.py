@@ -29,7 +29,7 @@ class Place(NamedTuple):
     """Where a host sits."""
 
     switch: str
-    group: str = ""  # Of the switch; empty where switches have none.
+    group: str = ""  # Group of the switch; empty where switches have none.
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,21 @@ class Benchmarks:
     """A run of benchmarks."""
 
     name: str
-    facts: dict[str, Any]  # Of ``benchmarks.json``.
+    facts: dict[str, Any]  # Contents of ``benchmarks.json``.
     launches: pl.DataFrame
-    measurements: pl.DataFrame  # With a column ``value`` in the base unit; only those that count.
+    measurements: pl.DataFrame  # Those that count, with a column ``value`` in the base unit.
     points: pl.DataFrame
-    """With ``median``, ``low``, ``high``… in the base unit, one statistic of each."""
+    """Points with ``median``, ``low``, ``high``… in the base unit, one statistic of each."""
     simulation: pl.DataFrame | None = None
     """Simulated figures; see :func:`etherweave.pages.benchmarks.predictions.predictions`."""
     mtus: Mapping[str, int] = field(default_factory=dict)
-    """Of fabrics, where the interface was seen [bytes]."""
-    places: Mapping[str, Place] = field(default_factory=dict)  # Of hosts, where they are known.
+    """MTUs of fabrics, where the interface was seen [bytes]."""
+    places: Mapping[str, Place] = field(default_factory=dict)  # Places of hosts, where known.
     directory: Path | None = None  # Holds what hosts counted during launches, if it was recorded.
 
     @property
     def networks(self) -> dict[str, dict[str, Any]]:
-        """What is believed of each fabric, by name."""
+        """Assumed properties of each fabric, by name."""
         return {network["name"]: network for network in self.facts["networks"]}
 
     def medium(self, fabric: str) -> Medium:

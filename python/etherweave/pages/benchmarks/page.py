@@ -23,7 +23,7 @@ SECTIONS: list[Builder[Benchmarks]] = [
     stability,
     points,
 ]
-"""In the order of the page; those without anything to show return nothing."""
+"""Sections in the order of the page; those without anything to show return nothing."""
 
 
 def write_benchmarks(benchmarks: Benchmarks, out: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What stands beside benchmarks: points of a table, or of results of the same tests."""
+"""Figures beside benchmarks: points of a table, or of results of the same tests."""
 
 import io
 from collections.abc import Iterator, Sequence

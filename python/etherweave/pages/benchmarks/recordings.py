@@ -1,4 +1,4 @@
-"""What hosts counted during launches, as it rose over time: read from where ``bench run`` keeps it.
+"""Counters of hosts during launches, over time: read from where ``bench run`` keeps them.
 
 Times are those of the clock of who started the launches: half way between the bounds of a host's
 clock. Left out: drawing.
@@ -87,7 +87,7 @@ class HostRecording:
 
 
 _PAUSES = ("received_pauses", "sent_pauses")
-LOSSES = ("out_of_sequence", "sequence_errors", "timeouts", "out_of_buffer")  # Of RDMA.
+LOSSES = ("out_of_sequence", "sequence_errors", "timeouts", "out_of_buffer")  # Counters of RDMA.
 _TROUBLES = {
     INTERFACE.name: ("received_drops", "sent_drops", "received_errors", *_PAUSES),
     PRIORITY.name: _PAUSES,

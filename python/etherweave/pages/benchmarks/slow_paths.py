@@ -21,18 +21,18 @@ Bools = npt.NDArray[np.bool_]
 
 WORSE = 0.1  # How much worse than usual something must be to be reported.
 SPREADS = 3.0  # How many times the usual spread it must be worse by, beside that.
-_NORMAL = 1.4826  # From the median absolute deviation to a standard deviation, of normal numbers.
-_HOSTS_MIN = 4  # With fewer hosts the slow end of a pair cannot be found.
+_NORMAL = 1.4826  # Standard deviation over median absolute deviation, of normal numbers.
+_HOSTS_MIN = 4  # Fewer hosts do not show the slow end of a pair.
 _SWITCHES_MIN = 3
 _PAIRS_MAX = 5
 _PAIRS_BOTH_DIRECTIONS = 2  # Values of a single pair, which is reported as such.
 
 
 class Suspect(NamedTuple):
-    """What is suspected."""
+    """Component that is suspected."""
 
     who: str
-    words: str  # What is slow, and where to look.
+    words: str  # Finding of what is slow, and where to look.
     factor: float  # How many times worse than usual.
 
 
@@ -40,13 +40,13 @@ class PairClass(NamedTuple):
     """Pairs that are alike."""
 
     name: str
-    pairs: int  # Of hosts, in either direction.
+    pairs: int  # Pairs of hosts, in either direction.
     median: float
 
 
 @dataclass(frozen=True)
 class PairMatrix:
-    """What was measured between hosts."""
+    """Values measured between hosts."""
 
     hosts: Sequence[str]
     values: Floats  # Not a number where nothing was measured; rows send.

@@ -35,7 +35,7 @@ class SweepSetting(NamedTuple):
     fabric: str
     medium: Medium
     rows: pl.DataFrame  # Points of the panel on this fabric.
-    alpha: float | None  # Of the smallest message on this fabric, where it was measured [s].
+    alpha: float | None  # Latency of the smallest message here, where it was measured [s].
 
 
 SweepBounds = Callable[[SweepSetting, Floats], Iterator[SizeBound]]
@@ -46,8 +46,8 @@ class Sweep(NamedTuple):
     """How one kind of curve is drawn."""
 
     unit: str
-    scale: float  # From base units to those of the axis.
-    label: str  # Of the axis.
+    scale: float  # Factor from base units to those of the axis.
+    label: str  # Label of the axis.
     bounds: SweepBounds
 
 

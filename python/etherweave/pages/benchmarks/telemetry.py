@@ -1,4 +1,4 @@
-"""What hosts counted during launches: over time, as totals, and where nothing was recorded."""
+"""Counters of hosts during launches: over time, as totals, and where nothing was recorded."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 
 READ_MAX = 1_000  # Recordings (a host in a launch) that are read, unless a single launch has more.
 EXPERIMENTS_MAX = 8  # That are drawn.
-LAUNCHES_MAX = 12  # Of an experiment, that are drawn.
-ROWS_MAX = 200  # Of the table.
+LAUNCHES_MAX = 12  # Launches of an experiment, that are drawn.
+ROWS_MAX = 200  # Rows of the table.
 CHOICE = "those that lost, paused or failed most go first, then those that came first"
 CAPTION = (
     "What each host counted from shortly before a launch until it had ended. Processors busy is "
@@ -38,7 +38,7 @@ class RecordingOverview:
     """All recordings of a run, or as many as are read."""
 
     benchmarks: Benchmarks
-    tracks: Sequence[HostRecording]  # In the order of time; launches are read whole or not at all.
+    tracks: Sequence[HostRecording]  # Recordings by time; launches are read whole or not at all.
     left_out: int  # Launches that were not read.
     silent: int  # Launches that were kept without any recording.
 

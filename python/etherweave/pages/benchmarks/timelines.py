@@ -20,9 +20,9 @@ from etherweave.report.bounds import Floats
 from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, literal
 
 HOSTS_MAX = 4  # That have a column of their own.
-CELLS_MAX = 160  # Of a line: what a column of the page can show.
+CELLS_MAX = 160  # Cells of a line: what a column of the page can show.
 SERIES_MAX = 8  # Lines of a panel: those that rose most.
-_MARGIN = 0.25  # Of a launch's time, that is shown of what was recorded before and after.
+_MARGIN = 0.25  # Share of a launch's time that is shown before and after it.
 _NAMES_MAX = 16
 """Launches that are named above the columns of a figure, each time all columns together."""
 _SHADE, _WARM_UP = "#e8eef4", "#faf3d8"
@@ -31,10 +31,10 @@ _SHADE, _WARM_UP = "#e8eef4", "#faf3d8"
 class TimelinePanel(NamedTuple):
     """A row of the figure."""
 
-    label: str  # Of its axis.
+    label: str  # Label of its axis.
     family: str
     columns: tuple[str, ...]
-    scale: float = 1.0  # From rises per second to the axis.
+    scale: float = 1.0  # Factor from rises per second to the axis.
     is_always: bool = False  # Whether it is shown when nothing rose.
     is_least_worst: bool = False  # Whether the host that counts least is the one to be named.
 
@@ -65,7 +65,7 @@ class TimelineAxis(NamedTuple):
     """Launches beside each other on one axis."""
 
     launches: Sequence[RecordedLaunch]
-    edges: Sequence[Floats]  # Of the cells of each, since it began [s].
+    edges: Sequence[Floats]  # Edges of the cells of each, since it began [s].
     places: Sequence[float]  # Where each begins on the axis [s].
 
 

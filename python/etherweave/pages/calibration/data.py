@@ -19,7 +19,7 @@ from etherweave.measurements.files import CALIBRATION_FILE
 T = TypeVar("T", CalibratedConstant, ComparedWorkload)
 _MAX = 1e15  # More than any time or size of a calibration.
 _DERIVED = {"error", "error_of_median", "is_covered"}
-"""Of a workload in the file, which follow from its times."""
+"""Fields of a workload in the file, which follow from its times."""
 
 
 @dataclass(frozen=True)

@@ -246,7 +246,7 @@ class _MicroBenchmark(NamedTuple):
     program: str
     title: str
     number: Callable[[ComparedWorkload, float], float]
-    """Of a workload and the time of an iteration [s]."""
+    """Number of a workload, from it and the time of an iteration [s]."""
     scale: float
     label: str
 
@@ -326,7 +326,7 @@ def curve(
 
 
 SECTIONS: list[Builder[Calibrated]] = [errors, iterations, latencies, bandwidths, constants]
-"""In the order of the page; those without anything to show return nothing."""
+"""Sections in the order of the page; those without anything to show return nothing."""
 
 
 def write_calibration(calibrated: Calibrated, out: Path) -> Path:

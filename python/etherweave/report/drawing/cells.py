@@ -1,4 +1,4 @@
-"""Which switches of a grid are drawn one by one, and which boxes stand for the others.
+"""Switches of a grid that are drawn one by one, and boxes that stand for the others.
 
 A cell is known by the places of its switches along the last dimensions first, as coordinates
 are: a switch has a place along each dimension, a slice one along each but x and y.
@@ -22,7 +22,7 @@ FOLDED_ROW_MAX = 8  # The same in a larger grid.
 class Axis:
     """A dimension."""
 
-    letter: str  # What it is called.
+    letter: str  # Name of the dimension.
     spans: tuple[range, ...]  # Coordinates that share a place, by place.
 
     def places(self) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ class Cells:
 
     @cached_property
     def lengths(self) -> Sequence[int]:
-        """Of the cells, large ones first: pairs of dimensions, of an odd number the last alone."""
+        """Lengths of the cells, large ones first: pairs of dimensions, an odd last one alone."""
         return range(2 - len(self.axes) % 2, len(self.axes) + 1, 2)
 
     @cached_property

@@ -18,19 +18,19 @@ from etherweave.report.drawing.wiring import Bundle, Wiring
 GROUPS_MAX = 24  # On the circle; boxes stand for several of more.
 STRAIGHT_MAX = 4  # Groups on a circle that are never in each other's way.
 LOOSE_MAX = 10  # Groups on a circle that lines pass below the lowest of.
-SWITCHES_MAX = 12  # In a row of the first group.
+SWITCHES_MAX = 12  # Switches in a row of the first group.
 PORT = 11.0  # Between the global links of a switch [pt].
 GAP = 22.0  # Between switches [pt].
-BOW, BOW_STEP = 8.0, 6.0  # Of the arcs over one switch, and for each further one [pt].
-STUB = 26.0  # From the first group's edge to the end of the names of groups [pt].
-TIER = 64.0  # From leaves up to spines [pt].
+BOW, BOW_STEP = 8.0, 6.0  # Height of the arcs over one switch, and for each further one [pt].
+STUB = 26.0  # Distance from the first group's edge to the end of the names of groups [pt].
+TIER = 64.0  # Distance from leaves up to spines [pt].
 HIGH = 16.0
 PAD = 12.0
 
 
 @dataclass(frozen=True)
 class Spot:
-    """What stands on the circle: a group, or several."""
+    """Place on the circle: a group, or several."""
 
     label: str  # G3, or G3–G5.
     groups: tuple[int, ...]  # Their numbers.

@@ -16,8 +16,8 @@ from etherweave.report.drawing.wiring import Bundle, Switch, Wiring
 
 BOX = 18.0  # Height of a switch [pt].
 SPACE = 40.0  # Least space between switches [pt].
-BOW, BOW_STEP = 9.0, 5.5  # Of the shortest arc, and for each longer kind [pt].
-HOSTS_AWAY = 26.0  # From a switch to its hosts [pt].
+BOW, BOW_STEP = 9.0, 5.5  # Height of the shortest arc, and for each longer kind [pt].
+HOSTS_AWAY = 26.0  # Distance from a switch to its hosts [pt].
 PAD = 16.0  # Within the frame of a slice [pt].
 FOLDED = (104.0, 44.0)  # Size of a slice that is not detailed [pt].
 

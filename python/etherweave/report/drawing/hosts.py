@@ -9,8 +9,8 @@ from etherweave.report.drawing.wiring import Bundle, Wiring
 
 DOT = 6.0  # Diameter of a host's dot [pt].
 PITCH = 9.0  # Between the dots of two hosts [pt].
-DROP = 24.0  # From a switch down to its hosts [pt].
-ROW_BOW = 16.0  # Of a link within a row of a tree, which only extra links are [pt].
+DROP = 24.0  # Distance from a switch down to its hosts [pt].
+ROW_BOW = 16.0  # Height of a link within a row of a tree: only extra links are [pt].
 EACH_MAX = 6  # Hosts of a switch that are drawn one by one; more are one dot with their number.
 
 

@@ -1,4 +1,4 @@
-"""What stands for the nodes of a fabric: switches one by one, or a box for several.
+"""Items that stand for the nodes of a fabric: switches one by one, or a box for several.
 
 Every layout is a :class:`Drawing` that places items and joins them.
 """
@@ -15,7 +15,7 @@ ROW_MAX = 9  # Switches in a row that folds; a box stands for the middle of a lo
 
 @dataclass(frozen=True)
 class Item:
-    """What stands in a row: a switch, or a box for several things."""
+    """Item of a row: a switch, or a box for several nodes."""
 
     key: str  # Unique in the drawing.
     label: str  # Within it.

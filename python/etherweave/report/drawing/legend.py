@@ -1,4 +1,4 @@
-"""What stands around a drawing: the title with its counts above, the legend and notes below."""
+"""Texts around a drawing: the title with its counts above, the legend and notes below."""
 
 import math
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from etherweave.report.drawing.wiring import Wiring
 
 SAMPLE = 26.0  # Length of a line in the legend [pt].
 ROW = 12.0  # Height of a row of text [pt].
-WIDTH_MIN = 400.0  # Of a page, so that titles and legends have room [pt].
+WIDTH_MIN = 400.0  # Width of a page, so that titles and legends have room [pt].
 NAMES = {
     "k_ary_fat_tree": "k-ary fat tree",
     "folded_clos": "folded Clos",
     "hyperx": "HyperX",
     "dragonfly_plus": "dragonfly+",
 }
-"""Of families that are not called as in a scenario."""
+"""Names of families that are not called as in a scenario."""
 _GAP = 18.0
 _SIZE = 8.0
 _NOTE = 7.5

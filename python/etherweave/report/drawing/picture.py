@@ -1,4 +1,4 @@
-"""What a layout gives and the renderer draws: marks, lines, areas and words, placed.
+"""Picture that a layout gives and the renderer draws: marks, lines, areas and words, placed.
 
 Lengths are points (1/72 inch), x grows to the right and y upward. A picture is a value: the same
 fabric gives the same picture. How wide text is, and text that any font can draw, stands here too.
@@ -16,8 +16,8 @@ from matplotlib.textpath import TextToPath
 
 FONT = FontProperties(family="DejaVu Sans")
 """That of all figures: it comes with matplotlib, so that widths are the same everywhere."""
-STAND_IN = "□"  # For a letter that the font lacks.
-LETTERS_MAX = 28  # Of a name; longer ones are cut in the middle.
+STAND_IN = "□"  # Character for one that the font lacks.
+LETTERS_MAX = 28  # Characters of a name; longer ones are cut in the middle.
 
 
 @cache
@@ -69,8 +69,8 @@ Shape: TypeAlias = Literal["switch", "host", "folded"]
 class Mark:
     """A switch, a host, or a box that stands for many."""
 
-    key: str  # What it is, unique in its picture.
-    place: Point  # Of its centre.
+    key: str  # Name, unique in its picture.
+    place: Point  # Position of its centre.
     size: Point  # Width and height.
     label: str = ""  # Within it; may have several lines.
     shape: Shape = "switch"  # How it is drawn.
@@ -88,7 +88,7 @@ class Line:
     path: Sequence[Point]  # Two points of a straight line, or four of a cubic Bézier curve.
     link_class: str  # Host, local or global.
     medium: str  # Copper, optical, or mixed.
-    rate_gbps: float  # Of one link, the slowest where they differ [Gb/s].
+    rate_gbps: float  # Rate of one link, the slowest where they differ [Gb/s].
     count: int = 1  # How many links it stands for.
     is_highlighted: bool = False  # Whether it is one to look at.
     is_bundle: bool = False
@@ -123,11 +123,11 @@ class Words:
     """A line of text."""
 
     place: Point  # Where it is anchored.
-    text: str  # As written.
-    size: float = 7.0  # Of its letters.
-    across: Literal["left", "center", "right"] = "center"  # Which of its sides is at the place.
+    text: str  # Text as written.
+    size: float = 7.0  # Size of its letters.
+    across: Literal["left", "center", "right"] = "center"  # Side that is at the place.
     along: Literal["top", "center", "bottom", "baseline"] = "center"
-    """Which height of it is at the place."""
+    """Height of it that is at the place."""
     turn: float = 0.0  # Anticlockwise [degrees].
     is_bold: bool = False  # Whether it is a title.
     has_halo: bool = False  # Whether lines below it are wiped out.

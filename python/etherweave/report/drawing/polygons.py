@@ -14,9 +14,9 @@ from etherweave.report.drawing.picture import Mark, Picture, Point, Words, short
 from etherweave.report.drawing.wiring import Switch, TooLargeError, Wiring
 
 DOTS_MAX = 96  # On the circle; with more hosts, each dot stands for several.
-RADIUS_MIN = 64.0  # Of the circle [pt].
+RADIUS_MIN = 64.0  # Radius of the circle [pt].
 PITCH = 13.0  # Along the circle [pt].
-SIZE = 6.5  # Of names.
+SIZE = 6.5  # Size of names.
 
 
 def star(wiring: Wiring) -> Picture:
@@ -53,7 +53,7 @@ def _name(share: Sequence[str], radius: float, degrees: float) -> Words:
 
 SWITCHES_MAX = 300  # Largest number of switches whose links can be distinguished.
 SPACE = 50.0  # Between neighbours of a polygon [pt].
-HOSTS_AWAY = 20.0  # From a switch to its hosts [pt].
+HOSTS_AWAY = 20.0  # Distance from a switch to its hosts [pt].
 GAP = 26.0  # Between polygons [pt].
 
 
@@ -76,7 +76,7 @@ def slim_fly(wiring: Wiring) -> Picture:
 
 
 def _reach(radius: float) -> float:
-    """From the centre of a polygon to the end of its hosts' numbers [pt]."""
+    """Return the distance from the centre of a polygon to the end of its hosts' numbers [pt]."""
     return radius + HOSTS_AWAY + 16
 
 

@@ -13,9 +13,9 @@ from etherweave.report.drawing.picture import Area, Mark, Picture, Words, count,
 from etherweave.report.drawing.tree import GAP, HIGH, PAD, item_width
 from etherweave.report.drawing.wiring import Switch, Wiring
 
-SERVERS_MAX = 5  # Of a pod, drawn one by one.
+SERVERS_MAX = 5  # Servers of a pod, drawn one by one.
 PODS_MAX = 4  # Drawn in detail, when their switches are not too many.
-SWITCHES_MAX = 48  # Of a fabric whose pods are all drawn in detail.
+SWITCHES_MAX = 48  # Switches of a fabric whose pods are all drawn in detail.
 NIC_STEP = 11.0  # Between the nics of a server [pt].
 LEAF_ROW = 0.0
 SERVER_ROW = -96.0
@@ -36,8 +36,8 @@ class Pod:
     """Leaves with the servers below them."""
 
     number: int  # Its coordinate.
-    leaves: tuple[Item, ...]  # In the order of rails; one tall box for a folded pod.
-    servers: tuple[Server, ...]  # In order; none of a folded pod.
+    leaves: tuple[Item, ...]  # Leaves in the order of rails; one tall box for a folded pod.
+    servers: tuple[Server, ...]  # Servers in order; none of a folded pod.
 
 
 def layout(wiring: Wiring) -> Picture:

@@ -96,16 +96,16 @@ def _placed(line: Line, taken: Sequence[Box]) -> Words | None:
 
 
 COLOURS = {"host": "#8a8a8a", "local": "#0072b2", "global": "#d55e00"}
-"""Of link classes; of the palette of all figures."""
+"""Colours of link classes, from the palette of all figures."""
 DASHES: dict[str, str | tuple[float, tuple[float, ...]]] = {
     "copper": "solid",
     "optical": (0, (4, 1.6)),
     "mixed": (0, (1.5, 1.5)),
 }
-"""Of media."""
+"""Dashes of media."""
 WIDTHS = {"plain": 0.9, "faint": 0.6, "highlighted": 1.8, "bundle": 1.7}
-"""Of lines, by how much they matter [pt]."""
-ALPHAS = {"faint": 0.55, "bundle": 0.45}  # Of those that step back.
+"""Widths of lines, by how much they matter [pt]."""
+ALPHAS = {"faint": 0.55, "bundle": 0.45}  # Opacity of those that step back.
 LOAD_STEPS = (
     (0.01, "#c4c4c4", 0.6),
     (0.1, "#fee391", 1.0),

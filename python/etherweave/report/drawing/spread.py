@@ -17,9 +17,9 @@ from etherweave.report.drawing.items import Drawing
 from etherweave.report.drawing.picture import Mark, Picture, Point, Words, short, width
 from etherweave.report.drawing.wiring import Bundle, Switch, TooLargeError, Wiring
 
-LAYER_HIGH = 16.0  # Of a switch [pt].
+LAYER_HIGH = 16.0  # Height of a switch [pt].
 GAP = 16.0  # Between switches [pt].
-ORDER_ROUNDS = 8  # Of ordering rows by the middle of their neighbours; more rarely change anything.
+ORDER_ROUNDS = 8  # Rounds of ordering rows by their neighbours; more rarely help.
 
 
 def is_layered(wiring: Wiring, bundles: Sequence[Bundle]) -> bool:
@@ -79,11 +79,11 @@ def _mean(values: Sequence[float]) -> float:
     return round(sum(values) / len(values), 9) if values else 0.0
 
 
-SWITCHES_MAX = 300  # Whose names can be read.
+SWITCHES_MAX = 300  # Switches whose names can be read.
 STEP = 78.0  # Between neighbours, where the fabric allows it [pt].
-ROUNDS = 400  # Of the majorisation; more change nothing that one could see.
-HIGH = 16.0  # Of a switch [pt].
-HOSTS_AWAY = 26.0  # From a switch to its hosts [pt].
+ROUNDS = 400  # Rounds of the majorisation; more change nothing that one could see.
+HIGH = 16.0  # Height of a switch [pt].
+HOSTS_AWAY = 26.0  # Distance from a switch to its hosts [pt].
 
 
 def layout(wiring: Wiring) -> Picture:

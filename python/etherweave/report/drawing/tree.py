@@ -15,10 +15,10 @@ from etherweave.report.drawing.wiring import Switch, Wiring
 
 DETAILED_MAX = 96  # Switches of a tree that is drawn whole.
 LINES_MAX = 512  # Links between switches, parallel ones counted once, of such a tree.
-HIGH = 16.0  # Of a switch [pt].
+HIGH = 16.0  # Height of a switch [pt].
 GAP = 10.0  # Between things side by side [pt].
 PAD = 9.0  # Within a pod's shade [pt].
-SIZE = 7.0  # Of labels.
+SIZE = 7.0  # Size of labels.
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Block:
     """A subtree."""
 
     height: int  # Level of its top switches; leaves are 0.
-    label: str  # What it is called; empty for the whole tree and single leaves.
+    label: str  # Name; empty for the whole tree and single leaves.
     tops: tuple[Item, ...]  # Its switches of that level.
     below: "tuple[Block | Item, ...]"  # Subtrees, the folded ones as items.
 

@@ -35,7 +35,7 @@ class Bundle:
     ends: tuple[str, str]  # Their keys.
     link_class: str  # Host, local or global.
     medium: str  # Copper, optical, or mixed.
-    rate_gbps: float  # Of one link, the slowest where they differ [Gb/s].
+    rate_gbps: float  # Rate of one link, the slowest where they differ [Gb/s].
     count: int  # How many links.
     load: float | None = None
     """Share of its rate that the busiest of them sends in its busier direction; None without a
@@ -44,14 +44,14 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Wiring:
-    """What is connected to what."""
+    """Nodes and the links between them."""
 
-    name: str  # Of the fabric.
-    family: str  # As a scenario calls it.
+    name: str  # Name of the fabric.
+    family: str  # Name of the family in a scenario.
     shape: str  # The order in which its switches are joined.
-    parameters: Mapping[str, object]  # Of the family, as in the resolved scenario.
-    axes: tuple[str, ...]  # Of the coordinates.
-    switches: tuple[Switch, ...]  # In the order of ids.
+    parameters: Mapping[str, object]  # Parameters of the family, as in the resolved scenario.
+    axes: tuple[str, ...]  # Names of the coordinates.
+    switches: tuple[Switch, ...]  # Switches in the order of ids.
     hosts: polars.DataFrame  # Columns ``host``, ``switch``, in the order of ids.
     links: polars.DataFrame
     """Columns ``from``, ``to``, ``class``, ``rate_gbps``, ``medium``, ``load`` and others."""

@@ -23,7 +23,7 @@ from etherweave.report.result_fabric import Fabric, fabric
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, finish_rows, mark_link
 
-POINTS = 400  # Of a curve.
+POINTS = 400  # Points of a curve.
 ITERATIONS_HEAD = (
     *("job", "result", "iterations", "5 % [us]", "median [us]", "95 % [us]"),
     *("medians of launches [us]", "ratio"),
@@ -44,7 +44,7 @@ class ComparedResults:
 
     @property
     def labels(self) -> list[str]:
-        """What they are called: how they came about, with a name where that is not enough.
+        """Labels of the results: their origin, with a name where that is not enough.
 
         Names are those of their scenarios, or numbers where two of these are alike.
         """
@@ -243,10 +243,10 @@ _GOODPUT_HEAD = ("job", "result", "goodput [Gb/s]", "ratio")
 class _GoodputBar(NamedTuple):
     job: str
     result: int  # Its place among the results.
-    label: str  # Of the result.
+    label: str  # Label of the result.
     rate: float  # [Gb/s].
-    ratio: str  # To the first result.
-    fabric: Fabric | None  # Of an incast, whose streams share a link.
+    ratio: str  # Ratio to the first result.
+    fabric: Fabric | None  # Fabric of an incast, whose streams share a link.
     figures: Sequence[Reference]
 
 

@@ -1,4 +1,4 @@
-"""What hosts see of a run: iterations by job and by node, and goodput of streams."""
+"""Results of a run at hosts: iterations by job and by node, and goodput of streams."""
 
 import numpy as np
 import polars as pl
@@ -108,7 +108,7 @@ def scatter(axes: Axes, rows: pl.DataFrame, colour: str) -> None:
     axes.margins(x=0.01)
 
 
-BARS_MAX = 80  # Of streams with a bar each; more are drawn as a curve.
+BARS_MAX = 80  # Streams with a bar each; more are drawn as a curve.
 
 STREAMS_CAPTION = (
     "Payload that reached the application, by the time from the end of the warm-up on; "

@@ -1,4 +1,4 @@
-"""What limits each job, as bars: the parts of its path, of one result or of several."""
+"""Limits of each job, as bars: the parts of its path, of one result or of several."""
 
 import tomllib
 from collections.abc import Sequence

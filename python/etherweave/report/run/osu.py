@@ -35,11 +35,11 @@ CAPTION = (
 class _TestLine(NamedTuple):
     """A test in one result, over all sizes that its jobs have."""
 
-    label: str  # Of the result.
+    label: str  # Label of the result.
     is_simulated: bool
     fabric: Fabric
-    alpha: float  # Of the result's smallest ping-pong; 0 without one [s].
-    points: Sequence[Quantity]  # By size.
+    alpha: float  # Time of the result's smallest ping-pong; 0 without one [s].
+    points: Sequence[Quantity]  # Points by size.
 
     @property
     def first(self) -> Quantity:

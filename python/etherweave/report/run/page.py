@@ -43,16 +43,16 @@ SIMULATED: list[Builder[Result]] = [
     ports.counters,
     ports.flows,
 ]
-"""For a run, in the order of the page; those without anything to show return nothing."""
+"""Sections for a run, in the order of the page; those without anything to show return nothing."""
 
 MEASURED: list[Builder[Result]] = [iterations, nodes, streams]
-"""For a run that was measured: what hosts see of it."""
+"""Sections for a measured run: its results at hosts."""
 
 COMPARED: list[Builder[ComparedResults]] = [iteration_times, goodput, compared_limits]
-"""For results of the same jobs."""
+"""Sections for results of the same jobs."""
 
 REFERENCES: list[Builder[ComparedResults]] = [*osu.sections, *benchmarks.sections]
-"""For one result or several: curves of benchmarks, beside published ones."""
+"""Sections for one result or several: curves of benchmarks, beside published ones."""
 
 ENDS = {
     "complete": "Complete after {}",

@@ -1,4 +1,4 @@
-"""What switches see of a run: maps of their ports, pauses, counters, and totals of transports."""
+"""Results of a run at switches: maps of their ports, pauses, counters, and totals of transports."""
 
 import re
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from etherweave.api.what_if import BY_FLOW
 from etherweave.report.section import Section, Table
 from etherweave.report.style import INK
 
-NAMED_MAX = 40  # Of rows with a name each.
+NAMED_MAX = 40  # Rows with a name each.
 
 
 @dataclass(frozen=True)
 class MapLayer:
-    """What one column of port_maps shows."""
+    """Layer of one column of port_maps."""
 
-    column: str  # Of :func:`ports`.
+    column: str  # Column of :func:`ports`.
     title: str  # Above the map.
 
 
@@ -273,7 +273,7 @@ COUNTER_COLUMNS = {
     "ecn_marked_packets": "ECN marks",
     "occupancy_bytes_max": "peak queue [B]",
 }
-ROWS_MAX = 200  # Of ports that are listed one by one.
+ROWS_MAX = 200  # Ports that are listed one by one.
 
 
 def counters(result: Result) -> Section | None:

@@ -17,8 +17,8 @@ from etherweave.report.style import SERIES, WholeNumbers
 ITERATIONS = 4  # Number of iterations that are drawn, as in Figure 8 of Benito et al. 2015.
 RECTANGLES_MAX = 10_000
 """Number of rectangles, and of lines; fewer iterations are drawn where more would be needed."""
-HALVINGS = 40  # Of the share of a window that can be drawn.
-LINE_WIDTHS = (0.2, 0.6)  # Of messages: many are thin, or they would hide what the ranks do [pt].
+HALVINGS = 40  # Halvings of the share of a window that can be drawn.
+LINE_WIDTHS = (0.2, 0.6)  # Widths of messages: many are thin, not to hide the ranks [pt].
 LINES_WIDE = 300.0  # Sum of the widths of lines between these [pt].
 CAPTION = (
     "Blue: computation; orange: communication, waiting included; yellow: messages between two "

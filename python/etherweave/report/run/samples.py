@@ -17,16 +17,16 @@ from etherweave.report.section import Section
 from etherweave.report.style import ASIDE, POINTS_MAX, SERIES, literal
 
 LINES_MAX = len(SERIES)
-"""Of series in a panel: of more, those that reach the highest values of the first panel."""
+"""Series in a panel: of more, those that reach the highest values of the first panel."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What one column shows over time."""
+    """Panel of one column over time."""
 
-    column: str  # Of the table of samples.
-    label: str  # At the axis, with the unit.
-    divisor: float = 1  # Of the values, for the unit.
+    column: str  # Column of the table of samples.
+    label: str  # Label of the axis, with the unit.
+    divisor: float = 1  # Divisor of the values, for the unit.
 
 
 PORT_PANELS = (

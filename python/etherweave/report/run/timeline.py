@@ -18,7 +18,7 @@ from etherweave.report.section import Section, Table
 from etherweave.report.style import WholeNumbers
 
 COMPUTE = ("compute", "sleep")  # Activities that are no communication.
-CELLS = 400  # Of the map of all time.
+CELLS = 400  # Cells of the map of all time.
 MAP_CAPTION = (
     "A row for each rank. The colour is the part of the time that it spent in communication: in "
     "calls of MPI, or waiting for messages. While one of its streams computes, a rank computes: "
@@ -28,7 +28,7 @@ MAP_CAPTION = (
 
 @dataclass(frozen=True)
 class Timeline:
-    """What the ranks of one job did, and their messages."""
+    """Activities of the ranks of one job, and their messages."""
 
     job: str
     title: str  # The job's name, with how it was simulated where not all jobs are alike.
@@ -128,7 +128,7 @@ def communication_map(timeline: Timeline) -> Section:
     figure.colorbar(mesh, ax=axes, label="communication")
     axes.set_xlabel("time [ms]")
     axes.set_ylabel("rank")
-    axes.invert_yaxis()  # As in the detailed picture, and in viewers of traces.
+    axes.invert_yaxis()  # Rank 0 is on top, as in the detailed picture and viewers of traces.
     axes.yaxis.set_major_locator(WholeNumbers())
     axes.set_title(timeline.title)
     name = f"ranks_{timeline.job}"

@@ -29,9 +29,9 @@ class DrawnBar:
     """A computed value, and what was published."""
 
     label: str  # Below the bar.
-    colour: str  # Of the bar.
+    colour: str  # Colour of the bar.
     value: float  # Height of the bar; not a number when there is none.
-    published: PublishedValue | None = None  # To be marked.
+    published: PublishedValue | None = None  # Published value to be marked.
     interval: tuple[float, float] | None = None
     """Interval of 90 % over samples, drawn broad over the bar."""
     together: tuple[float, float] | None = None  # The same with the error of the model, drawn thin.

@@ -16,7 +16,7 @@ CAPTION = (
     "Values divided by published ones, where a number was published; the bars reach over the "
     "bounds within which a figure counts as reproduced."
 )
-LIMITS = (0.1, 20.0)  # Of the figure; what lies beyond stands at its edge as a triangle.
+LIMITS = (0.1, 20.0)  # Limits of the figure; values beyond stand at its edge as triangles.
 PASS, FAIL = COLOURS["ets"], COLOURS["tcp"]
 
 

@@ -1,4 +1,4 @@
-"""What a study rests on: its experiments, its fabrics, and how the publication is read."""
+"""Basis of a study: its experiments, its fabrics, and how the publication is read."""
 
 from etherweave.api.results import Summary
 from etherweave.report.section import Section, Table
