@@ -1,6 +1,6 @@
 """The verb ``control systems``."""
 
-import sys
+from dataclasses import replace
 from itertools import groupby
 
 import etherweave
@@ -9,7 +9,7 @@ from etherweave.cli.parameters import File, Settings, overrides
 from etherweave.control.qos import derive
 from etherweave.control.qos.comparison import compared
 from etherweave.control.qos.nos import SYSTEMS
-from etherweave.control.qos.policy import Policy, PolicyError
+from etherweave.control.qos.policy import Policy, PolicyError, WatchdogError
 
 EXAMPLES = """Examples:
 etherweave control systems scenarios/dcqcn.toml"""
@@ -22,18 +22,16 @@ def systems(file: File, *, settings: Settings = None) -> None:
     """
     with mistakes(etherweave.ScenarioError, PolicyError):
         policies = dict[str, Policy]()
-        errors = dict[str, PolicyError]()
+        unwatched = dict[str, WatchdogError]()
         for system in SYSTEMS:
             options = derive.ExportOptions(system=system)
             try:
                 policies[system] = derive.policy(file, overrides(settings), options)
-            except PolicyError as error:
-                errors[system] = error
-        if not policies:
-            raise next(iter(errors.values()))
-        lines = list(compared(policies))
-    for system, reason in errors.items():
-        print(f"note: {system} is left out: {reason}", file=sys.stderr)
+            except WatchdogError as error:
+                unwatched[system] = error
+                options = replace(options, is_watched=False)
+                policies[system] = derive.policy(file, overrides(settings), options)
+        lines = list(compared(policies, unwatched))
     width = max(map(len, SYSTEMS))
     for setting, rows in groupby(lines, key=lambda line: line.setting):
         print(setting)

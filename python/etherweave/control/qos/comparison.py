@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from etherweave.control.qos.nos import SYSTEMS
-from etherweave.control.qos.policy import Policy
+from etherweave.control.qos.policy import Policy, WatchdogError
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "PFC of the lossless priority": {
@@ -82,14 +82,23 @@ class SettingLine:
     line: str
 
 
-def compared(policies: Mapping[str, Policy]) -> Iterator[SettingLine]:
-    """Find the line of each setting in the configuration of each system, from its policy."""
+def compared(
+    policies: Mapping[str, Policy], unwatched: Mapping[str, WatchdogError] | None = None
+) -> Iterator[SettingLine]:
+    """Find the line of each setting in the configuration of each system, from its policy.
+
+    Systems that are ``unwatched`` have a policy without the scenario's watchdog.
+    """
+    watchdogs = {
+        ("watchdog", system): f"not written: {error}" for system, error in (unwatched or {}).items()
+    }
+    reasons = REASONS | watchdogs
     written = {system: list(_lines(policy, system)) for system, policy in policies.items()}
     for setting, patterns in SETTINGS.items():
         for system, policy in policies.items():
             pattern = patterns[system].replace("{lossless}", _lossless(policy))
             matching = (line for line in written[system] if pattern and re.search(pattern, line))
-            line = REASONS.get((setting, system)) or next(matching, NONE)
+            line = reasons.get((setting, system)) or next(matching, NONE)
             yield SettingLine(setting, system, line)
     for system, policy in policies.items():
         if policy.trimming is not None:

@@ -50,6 +50,7 @@ from etherweave.control.qos.policy import (
     TrafficClass,
     Trimming,
     Watchdog,
+    WatchdogError,
 )
 
 if TYPE_CHECKING:
@@ -102,13 +103,13 @@ def _watchdog(options: ExportOptions, settings: dict[str, Any]) -> Watchdog | No
         text = pfc["watchdog"][name]
         times[name] = round(time_of(text) * 1e3, 6)
         if not shortest <= times[name] <= longest or times[name] % 1:
-            raise PolicyError(
+            raise WatchdogError(
                 f"flow_control.pfc.watchdog.{name}: {text}; expected {shortest} to {longest} ms, "
-                "whole, as switches take; --watchdog DETECT:RESTORE replaces it"
+                "whole, as switches take; `control export --watchdog DETECT:RESTORE` replaces it"
             )
     action = pfc["watchdog"]["action"]
     if action != "drop" and options.system != "sonic":
-        raise PolicyError(
+        raise WatchdogError(
             f"flow_control.pfc.watchdog.action: {action}; expected drop: the files for "
             f"{options.system} have no other"
         )

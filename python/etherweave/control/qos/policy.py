@@ -20,6 +20,10 @@ class PolicyError(ValueError):
     """A scenario needs what switches do not support: what, where, and what is expected."""
 
 
+class WatchdogError(PolicyError):
+    """Switches, or files of their system, do not have the watchdog of a scenario."""
+
+
 class FlowControl(StrEnum):
     """Flow control of links."""
 
