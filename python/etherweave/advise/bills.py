@@ -55,7 +55,7 @@ class Bill:
     switches: int
     power: Sequence[Item]  # Worst case of fabric and nodes [W]; empty where not known.
     currency: str = ""
-    book: str = ""  # Name of the price book, and its note.
+    book: str = ""  # Description of the price book.
     items: Sequence[Item] = ()  # Purchases; empty where a price is missing.
     electricity: Item | None = None  # Sum over all years; None where not known.
     reasons: Sequence[str] = ()  # Why prices or power are missing.
