@@ -8,9 +8,9 @@ use crate::TablesSpec;
 /// The channels that are full first.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct BusiestChannels {
-    /// By the compacted tables.
+    /// Busiest channels by the compacted tables.
     pub tables: BusiestUnder,
-    /// By the minimal routing itself, where each of several ports takes as much.
+    /// Busiest channels by the minimal routing itself, where each of several ports takes as much.
     pub algorithm: BusiestUnder,
 }
 
@@ -27,9 +27,9 @@ pub struct BusiestUnder {
 /// The channel that is full first.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct BusiestChannel {
-    /// What it would carry, as a multiple of what it can, if every host sent as much as its link takes.
+    /// Load that it would carry, as a multiple of its capacity, if every host sent as much as its link takes.
     pub load: f64,
-    /// What every host can send until it is full, as a share of its link, 0..=1.
+    /// Traffic that every host can send until it is full, as a share of its link, 0..=1.
     pub accepted: f64,
     /// Its name: "leaf0 port 12 to core0".
     pub channel: String,

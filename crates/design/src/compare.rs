@@ -28,9 +28,9 @@ pub struct DesignMetrics {
 /// Fabrics with their metrics.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Comparison {
-    /// In the order given.
+    /// Designs in the order given.
     pub designs: Vec<Design>,
-    /// In the same order.
+    /// Metrics in the same order.
     pub metrics: Vec<DesignMetrics>,
 }
 

@@ -54,9 +54,9 @@ pub struct CableCount {
     pub class: &'static str,
     /// Copper or optical.
     pub medium: &'static str,
-    /// Of each [m].
+    /// Length of each [m].
     pub length_m: f64,
-    /// Of each link [Gb/s].
+    /// Rate of each link [Gb/s].
     pub rate_gbps: f64,
     /// Links.
     pub links: u64,
@@ -140,7 +140,7 @@ pub(crate) fn gbps(bps: u64) -> f64 {
     bps as f64 / 1e9
 }
 
-/// What all hosts can send [Gb/s].
+/// Returns the rate at which all hosts can send [Gb/s].
 fn hosts_gbps(topology: &Topology) -> f64 {
     let hosts = (0..topology.hosts()).map(etherweave_primitives::HostId::from_index);
     let links = hosts.flat_map(|host| topology.host_channels(host));

@@ -17,7 +17,7 @@ const SWITCHES_OF_A_STEP: usize = 64;
 /// A fabric on paper.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Design {
-    /// What it is called.
+    /// Name of the design.
     pub name: String,
     /// Its family of topologies.
     pub family: &'static str,
@@ -25,26 +25,26 @@ pub struct Design {
     pub fabric: FabricFigures,
     /// Whether routings can deadlock.
     pub routings: Vec<RoutingProof>,
-    /// What forwarding tables need; none where there is a reason in [`Design::missing`].
+    /// Entries that forwarding tables need; none where there is a reason in [`Design::missing`].
     pub tables: Option<TableCounts>,
     /// Tables of switches that learn addresses.
     pub bridging: Vec<BridgingCount>,
     /// The channels that are full first; none where there are no tables, or a reason in [`Design::missing`].
     pub busiest: Option<BusiestChannels>,
-    /// What it draws.
+    /// Power that it draws.
     pub power: Option<WattsOf>,
-    /// What it costs.
+    /// Costs.
     pub cost: Option<Bill>,
     /// Needs of switches that reduce in the network; empty without jobs that ask for it.
     pub reduction: Vec<ReductionCost>,
-    /// What could not be computed, and why.
+    /// Parts that could not be computed, and why.
     pub missing: Vec<String>,
     /// The first panic that took a part of it, if one has.
     #[serde(skip)]
     pub fault: Option<Fault>,
 }
 
-/// What a design is about to find out.
+/// Step that a design is about to begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DesignStep {
     /// Counts, distances, bisection: from so many switches with hosts the distances are known.

@@ -9,14 +9,14 @@ use etherweave_forwarding::Hierarchy;
 use etherweave_primitives::InputError;
 use etherweave_topology::{Dragonfly, Family, FlattenedButterfly, KAryFatTree, SizeRequest, TopologyKind};
 
-/// From rows of two in five dimensions to the largest k-ary fat tree.
+/// Radices, from rows of two in five dimensions to the largest k-ary fat tree.
 const RADICES: RangeInclusive<u32> = 8..=128;
 
 /// The largest balanced fabric of a family from switches of one radix. Groups are pods, rows of the first dimension,
 /// groups of dragonflies.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Largest {
-    /// What it is called: "clos_3", "butterfly_2d" to "butterfly_5d", "dragonfly".
+    /// Name: "clos_3", "butterfly_2d" to "butterfly_5d", "dragonfly".
     pub name: String,
     /// Ports of every switch: `P` of the paper.
     pub radix: u32,
@@ -62,12 +62,12 @@ pub struct Proportions {
     pub hosts: f64,
     /// The same formula with a host less on every switch that has any, where the paper gives it as approximate.
     pub hosts_low: f64,
-    /// With a host more.
+    /// The same formula with a host more.
     pub hosts_high: f64,
 }
 
 impl Proportions {
-    /// As many hosts on every switch as there are in each row.
+    /// Returns proportions with as many hosts on every switch as there are in each row.
     fn direct(share: f64, hosts: impl Fn(f64) -> f64) -> Proportions {
         let (hosts_low, hosts_high) = (hosts((share - 1.0).max(0.0)), hosts(share + 1.0));
         Proportions {
@@ -113,7 +113,7 @@ impl Largest {
         Ok(shape.named("clos_3".to_owned(), radix, TopologyKind::KAryFatTree(tree), Some(published)))
     }
 
-    /// As many hosts on a switch as switches in a row.
+    /// Returns the largest butterfly with as many hosts on a switch as switches in a row.
     fn butterfly(radix: u32, dimensions: u32) -> Largest {
         let butterfly = FlattenedButterfly::balanced(radix, dimensions);
         let side = u64::from(butterfly.hosts_per_switch);

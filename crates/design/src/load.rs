@@ -6,7 +6,7 @@ use etherweave_topology::Topology;
 
 use crate::{Design, DesignSpec};
 
-/// What every channel of a fabric carried.
+/// Load that every channel of a fabric carried.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChannelLoads {
     /// Share of the time that each channel was sending, by id, 0..=1.

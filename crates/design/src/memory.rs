@@ -9,16 +9,16 @@ use crate::{DesignSpec, proofs};
 /// Priorities of a routing, where none are given: as many as any that a family is known for needs.
 const PRIORITIES: u8 = 4;
 
-/// What the steps of a design need, one after the other, beside the fabric [B].
+/// Memory that the steps of a design need, one after the other, beside the fabric [B].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct DesignMemory {
     /// The topology.
     pub fabric: u64,
-    /// To measure distances and paths.
+    /// Memory to measure distances and paths.
     pub metrics: u64,
-    /// To plan tables.
+    /// Memory to plan tables.
     pub tables: u64,
-    /// To prove a routing free of deadlock.
+    /// Memory to prove a routing free of deadlock.
     pub proofs: u64,
 }
 

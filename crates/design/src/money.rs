@@ -11,19 +11,19 @@ use crate::DesignSpec;
 pub struct Bill {
     /// The price book.
     pub book: String,
-    /// What the book describes.
+    /// Description of the book.
     pub about: String,
     /// The currency of all amounts.
     pub currency: String,
-    /// What is bought.
+    /// Items that are bought.
     pub items: Vec<BillItem>,
     /// All of it.
     pub total: f64,
     /// A year of electricity at the worst case, with the facility's overhead; none where the book has no price of it.
     pub electricity_year: Option<f64>,
-    /// What the sums may claim.
+    /// Certainty of the sums.
     pub certainty: String,
-    /// What the book does not count.
+    /// Costs that the book does not count.
     pub notes: Vec<String>,
     /// The prices used, each with its source.
     pub figures: Vec<Figure>,
@@ -34,7 +34,7 @@ pub struct Bill {
 pub struct BillItem {
     /// The key in the price book.
     pub key: String,
-    /// What it is for.
+    /// Purpose of the item.
     pub purpose: String,
     /// How many.
     pub count: u64,

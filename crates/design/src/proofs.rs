@@ -4,7 +4,7 @@ use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_routing::{ChannelOrder, Routing, RoutingKind, prove};
 use etherweave_topology::{GroupShape, RowShape, Shape, Topology, TopologyKind};
 
-/// What is known of one routing.
+/// Result of the proof of one routing.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct RoutingProof {
     /// The routing.
@@ -89,7 +89,7 @@ impl RoutingProof {
         })
     }
 
-    /// With the decisions for every packet: of a routing that gives flows no paths, both must be free.
+    /// Adds the decisions for every packet: of a routing that gives flows no paths, both must be free.
     fn with_order(self, order: Option<ChannelOrder>) -> RoutingProof {
         let problem = order.as_ref().and_then(|order| order.problem.clone());
         let problem = problem.filter(|_| self.is_free && !self.routing.is_by_flow());

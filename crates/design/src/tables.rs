@@ -26,9 +26,9 @@ pub struct PlanCount {
     pub plan: PlanKind,
     /// Its fields in the 46 free bits of a MAC address, most significant first.
     pub layout: String,
-    /// Of the smallest table.
+    /// Entries of the smallest table.
     pub entries_min: u64,
-    /// Of a table on average.
+    /// Entries of a table on average.
     pub entries_mean: f64,
     /// Whether the largest fits.
     pub largest: TableFit,

@@ -9,20 +9,20 @@ use etherweave_topology::Topology;
 
 use crate::{ChannelLoads, DesignSpec, PlanCount, TableCounts, bridging::encapsulated, money::Figure};
 
-/// What a fabric draws.
+/// Power that a fabric draws.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct WattsOf {
     /// The power profile.
     pub profile: String,
-    /// What the profile describes.
+    /// Description of the profile.
     pub about: String,
-    /// At the worst case, by organisation of the tables; the last is that of the design.
+    /// Power at the worst case, by organisation of the tables; the last is that of the design.
     pub organisations: Vec<Organisation>,
     /// Under the load of the specification, with the tables of the design.
     pub activity: Vec<WattsAt>,
-    /// What the sums may claim.
+    /// Certainty of the sums.
     pub certainty: String,
-    /// What the profile does not separate or count.
+    /// Parts that the profile does not separate or count.
     pub notes: Vec<String>,
     /// The figures used, each with its source.
     pub figures: Vec<Figure>,
@@ -42,7 +42,7 @@ pub struct Organisation {
     pub is_encapsulated: bool,
     /// Whether the tables are compacted.
     pub is_compacted: bool,
-    /// What the tables are made of.
+    /// Memory that the tables are made of.
     pub table: Option<&'static str>,
     /// Entries of each table, or of the largest.
     pub entries: u64,
@@ -130,7 +130,7 @@ impl WattsOf {
         }
     }
 
-    /// By the first profile that has all parts of the fabric.
+    /// Computes power by the first profile that has all parts of the fabric.
     fn first(
         topology: &Topology,
         tables: Option<&TableCounts>,
@@ -157,7 +157,7 @@ impl WattsOf {
         }
     }
 
-    /// By one profile, which `key` has named.
+    /// Computes power by one profile, which `key` has named.
     fn by(
         profile: &PowerProfile,
         key: &'static str,
@@ -197,7 +197,7 @@ impl WattsOf {
         Ok(watts)
     }
 
-    /// As [`Design::add_load`](crate::Design::add_load).
+    /// Does the work of [`Design::add_load`](crate::Design::add_load).
     pub(crate) fn add_load(
         &mut self,
         topology: &Topology,
@@ -241,7 +241,7 @@ impl Organisation {
     }
 }
 
-/// Which tables switches have.
+/// Tables that switches have.
 struct Organised {
     plan: Option<PlanKind>,
     is_encapsulated: bool,
@@ -310,7 +310,7 @@ fn merged(figures: impl Iterator<Item = Citation>) -> Vec<Citation> {
 /// The key of what is done with idle ports.
 const SAVING: &str = "activity.saving";
 
-/// What is done with idle ports: as asked, or else each method that the profile has.
+/// Returns the treatments of idle ports: as asked, or else each method that the profile has.
 fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Result<Vec<Saving>, InputError> {
     let is_known = |saving: &Saving| match saving {
         Saving::AlwaysOn => true,

@@ -7,7 +7,7 @@ use etherweave_primitives::{Duration, Time};
 use super::paths::{Branch, Links, Tables};
 use etherweave_kernel::indices::EndpointIndex;
 
-/// What a message lasts at most that does not move [ps].
+/// Longest time that a message lasts that does not move [ps].
 const NEVER: f64 = 1e18;
 /// So few messages end in a picosecond that it is none.
 const PER_PS_MIN: f64 = 1e-15;
@@ -18,7 +18,7 @@ const SHORT: f64 = 4.0;
 /// A connection with less of a link waits for others: it is in a class that a strict one has stopped.
 const STOPPED: f64 = 2.0 * super::classes::SHARE_MIN;
 
-/// What a connection may have in the network.
+/// Data that a connection may have in the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// On the wire [B].
@@ -39,14 +39,14 @@ pub(super) struct Active {
     /// Those of its acknowledgements.
     pub back: Links,
     pub window: Window,
-    /// What it lets through [B/ps].
+    /// Rate that its window lets through [B/ps].
     pub limit: f64,
     pub rate: f64,
-    /// Of the message that leads, at `since` [B on the wire]; infinite where packets are simulated.
+    /// Rest of the message that leads, at `since` [B on the wire]; infinite where packets are simulated.
     pub left: f64,
     /// Size of that message [B on the wire]; where packets are simulated, what is posted of a window counts.
     pub size: f64,
-    /// Of messages behind it [B on the wire].
+    /// Size of messages behind it [B on the wire].
     pub behind: f64,
     pub since: Time,
     pub ends: Time,

@@ -39,7 +39,7 @@ struct Load {
     /// Bytes per picosecond.
     rate: f64,
     connections: f64,
-    /// What of them waits for the link [B], and what of those does whose share is known already.
+    /// Data of them that waits for the link [B], and the part of it whose share is known already.
     queued: f64,
     queued_known: f64,
     /// Bytes of messages and packets on the link beyond its capacity until `metered` [B].

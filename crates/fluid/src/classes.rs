@@ -11,13 +11,13 @@ use super::max_min::{MaxMin, Share};
 const ROUNDS: u32 = 16;
 /// A change of less of a link ends the rounds.
 const SETTLED: f64 = 1e-4;
-/// What a class has of a link that others fill: its messages wait, and do not stop for ever.
+/// Share that a class has of a link that others fill: its messages wait, and do not stop for ever.
 pub(super) const SHARE_MIN: f64 = 1e-6;
 /// Sums of rates are rounded by less than this share of a link.
 const RATE_SLACK: f64 = 1e-6;
 /// Classes divide a link but for this share of it.
 const CLASS_SLACK: f64 = 0.01;
-/// What is noted of a class that does not use a link.
+/// Note of a class that does not use a link.
 const ABSENT: f64 = -1.0;
 
 /// Links, and the classes that share them.
@@ -25,9 +25,9 @@ pub struct ClassLinks {
     /// Each class of each link is a link of its own.
     solver: MaxMin,
     capacities: Vec<f64>,
-    /// Of each class; 0 where it is strict. Strict ones first, the highest first.
+    /// Weight of each class; 0 where it is strict. Strict ones first, the highest first.
     weights: Vec<f64>,
-    /// Of each class of each link: what it would take [B/ps], infinite where the link limits it.
+    /// Rate that each class of each link would take [B/ps], infinite where the link limits it.
     wants: Vec<f64>,
     touched: Vec<u32>,
 }
@@ -218,8 +218,8 @@ mod tests {
         assert!(solution.iter().all(|rate| (rate - 1.0 / 11.0).abs() < 1e-3), "{solution:?}");
     }
 
-    /// By small steps: each goes to a strict class if one still takes it, otherwise to the class with the least for its
-    /// weight, and there to the flow with the least.
+    /// Solves by small steps: each goes to a strict class if one still takes it, otherwise to the class with the least
+    /// for its weight, and there to the flow with the least.
     fn by_steps(weights: &[f64], flows: &[(usize, f64)], steps: u32) -> Vec<f64> {
         let (mut rates, step) = (vec![0.0; flows.len()], 1.0 / f64::from(steps));
         for _ in 0..steps {
@@ -256,8 +256,8 @@ mod tests {
             }
         }
 
-        /// What defines the rates: no link carries more than it can, and every flow below its limit has a full link
-        /// where no flow of its class has more, and no class has more for its weight.
+        /// Checks the definition of the rates: no link carries more than it can, and every flow below its limit has a
+        /// full link where no flow of its class has more, and no class has more for its weight.
         #[test]
         fn every_flow_has_a_link_where_no_class_and_no_flow_of_its_class_has_more(
             capacities in prop::collection::vec(1.0..5.0_f64, 1..5),

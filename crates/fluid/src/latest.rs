@@ -12,7 +12,7 @@ const SAME: f64 = 0.5;
 pub struct PathLatency {
     /// More than the mean over paths [ps].
     pub above_mean: f64,
-    /// Of packets that have it.
+    /// Share of packets that have it.
     pub share: f64,
 }
 
@@ -21,9 +21,9 @@ pub struct PathLatency {
 pub struct Departures {
     /// How many there are.
     pub packets: u64,
-    /// From one full packet to the next [ps].
+    /// Time from one full packet to the next [ps].
     pub gap: f64,
-    /// From the last but one to the last [ps].
+    /// Time from the last but one to the last [ps].
     pub tail: f64,
 }
 
@@ -64,8 +64,8 @@ mod tests {
         lateness(&latencies, Departures { packets, gap, tail })
     }
 
-    /// At once: the later of two is 50 above in three cases of four. After 60: the last is 50 above by half; else the
-    /// first is 10 below (50 - 60) by a quarter, or both have arrived by 50 below.
+    /// Two packets at once: the later is 50 above in three cases of four. After 60: the last is 50 above by half; else
+    /// the first is 10 below (50 - 60) by a quarter, or both have arrived by 50 below.
     #[test]
     fn the_last_of_two_packets_is_the_later_one() {
         assert_eq!(of_two(1, 0.0, 0.0), 0.0);
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(of_two(2, 100.0, 100.0), 0.0);
     }
 
-    /// Of three, the first leaves 80 before the last.
+    /// The first of three leaves 80 before the last.
     #[test]
     fn earlier_packets_matter_while_they_may_be_overtaken() {
         let expected = 0.5 * 50.0 - 0.25 * 10.0 - 0.125 * 30.0 - 0.125 * 50.0;

@@ -23,7 +23,7 @@ pub struct LeftOutCounts {
     begun_held_back: u64,
     begun_behind: u64,
     queue_limits: QueueLimits,
-    /// What would wait for each class of each link in the solution that was counted last, and for which something
+    /// Data that would wait for each class of each link in the solution that was counted last, where any
     /// would.
     queues: Vec<LinkQueue>,
     queued: Vec<u32>,
@@ -38,9 +38,9 @@ pub struct LeftOutCounts {
 /// Most that waits in a switch [B].
 #[derive(Clone, Copy)]
 pub struct QueueLimits {
-    /// For one link.
+    /// Limit for one link.
     pub egress: f64,
-    /// Of what came by one link.
+    /// Limit for data that came by one link.
     pub ingress: f64,
 }
 

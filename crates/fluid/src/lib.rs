@@ -73,9 +73,9 @@ pub struct Fluid {
     /// Uses of each link.
     uses: Vec<LinkUse>,
     places: Vec<LinkPlace>,
-    /// Of each link: parts of packets that it carried, and that are not counted yet.
+    /// Parts of packets that each link carried, and that are not counted yet.
     uncounted: Vec<f64>,
-    /// What packets see of links, where there are any.
+    /// Load of links as packets see it, where there are any.
     beside: Option<BesidePackets>,
     /// Sets of connections that share links; absent where branches, classes or packets couple them.
     components: Option<Components>,
@@ -93,7 +93,7 @@ pub struct Fluid {
     /// Ends of messages of all connections.
     message_ends: Ends,
     counted: Counted,
-    /// For how long rates hold that were solved last; those of the present if that is less.
+    /// Time for which rates hold that were solved last; those of the present if that is less.
     interval: Duration,
     /// The longest of them.
     interval_max: Duration,
@@ -106,7 +106,7 @@ pub struct Fluid {
     standing: StandingQueues,
     /// Growth of queues of connections that drain, in the order in which these do.
     queueing: Vec<Queueing>,
-    /// What packets would do otherwise.
+    /// Count of effects that packets would have otherwise.
     pub left_out: LeftOutCounts,
     flows: Vec<Flow>,
     shares: Vec<Share>,
@@ -128,9 +128,9 @@ struct Level {
     is_held: bool,
 }
 
-/// What a run is made of.
+/// Parameters of a run.
 pub struct FluidParams {
-    /// Of each link [B/ps].
+    /// Capacity of each link [B/ps].
     pub capacities: Vec<f64>,
     /// Ends of each link.
     pub places: Vec<LinkPlace>,
@@ -146,7 +146,7 @@ pub struct FluidParams {
     pub queue_limits: QueueLimits,
     /// Most that long messages leave waiting.
     pub standing_limits: StandingLimits,
-    /// What packets see of links, where there are any.
+    /// Load of links as packets see it, where there are any.
     pub beside: Option<BesidePackets>,
 }
 
@@ -412,7 +412,7 @@ impl Fluid {
         None
     }
 
-    /// What is left of the message that leads at a place [B on the wire].
+    /// Returns the rest of the message that leads at a place [B on the wire].
     pub fn left(&self, place: u32, now: Time) -> f64 {
         let active = &self.active[place as usize];
         active.left - active.rate * now.since(active.since).as_ps() as f64
@@ -587,9 +587,9 @@ impl Fluid {
         (0..).zip(&self.uses).all(|(link, used)| used.is_bounded(now, self.solver.filled(link), packet, turn))
     }
 
-    /// For how long rates hold at least, with so much time between two ends of messages [ps]. Of messages of different
-    /// lengths those count that end often: the long ones beside them would last while others begin, and links would
-    /// carry more than they can.
+    /// Returns the time for which rates hold at least, with so much time between two ends of messages [ps]. Among
+    /// messages of different lengths those count that end often: the long ones beside them would last while others
+    /// begin, and links would carry more than they can.
     fn interval_of(&self, between: f64) -> Duration {
         self.turn().max(Duration::from_ps((between / MESSAGE_PARTS as f64) as u64))
     }
@@ -706,7 +706,7 @@ impl Fluid {
         self.left_out.count(&solution, &self.levels, |active| active.sent(solver, uses));
     }
 
-    /// What windows of connections in packets let through: acknowledgements take longer where messages wait.
+    /// Limits connections in packets to the rate of their windows: acknowledgements take longer where messages wait.
     fn limit_packets(&mut self, tables: Tables<'_>) {
         let Some(beside) = &self.beside else { return };
         for active in self.active.iter_mut().filter(|active| active.is_in_packets()) {

@@ -4,7 +4,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// What flows share: links of some capacity, numbered from 0.
+/// Links that flows share: of some capacity, numbered from 0.
 pub struct MaxMin {
     /// Each more than 0.
     pub capacities: Vec<f64>,
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(shares, [Share { rate: 4.0, bottleneck: Some(1) }]);
     }
 
-    /// By small steps: every rate grows until a link is full or its limit is reached.
+    /// Solves by small steps: every rate grows until a link is full or its limit is reached.
     fn by_steps(capacities: &[f64], flows: &[Path], limits: &[f64], step: f64) -> Vec<f64> {
         let mut rates = vec![0.0; flows.len()];
         let mut grows = vec![true; flows.len()];

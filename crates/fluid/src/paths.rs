@@ -11,7 +11,7 @@ pub struct Branch {
     pub route: u32,
     /// How many there are.
     pub count: u32,
-    /// What it takes of the connection while no link limits it.
+    /// Share of the connection that it takes while no link limits it.
     pub weight: f32,
 }
 
@@ -30,7 +30,7 @@ pub struct BranchRange {
     pub latencies: u16,
 }
 
-/// What is between the hosts of a connection.
+/// Paths between the hosts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum PathSet {
     /// One path.
@@ -60,7 +60,7 @@ pub struct Links {
     /// Share of the connection that uses these two: less than all where packets take several ports of hosts, others of
     /// which are among the links between.
     pub parts: [f32; 2],
-    /// What is between.
+    /// Paths between.
     pub paths: PathSet,
     /// The traffic class; of an active connection, the solver's number of it.
     pub class: u8,
@@ -69,11 +69,11 @@ pub struct Links {
 /// Paths of connections whose packets take several.
 #[derive(Clone, Debug, Default)]
 pub struct Branches {
-    /// By the number of an end of a connection.
+    /// Ranges by the number of an end of a connection.
     pub of_ends: Vec<BranchRange>,
     /// One range after the other.
     pub branches: Vec<Branch>,
-    /// Of each entry of the table of routes: how much of its branch uses the link. Empty where all is used.
+    /// Share of the link that its branch uses, of each entry of the table of routes. Empty where all is used.
     pub shares: Vec<f32>,
     /// Latencies of paths: of each connection the least first.
     pub latencies: Vec<PathLatency>,

@@ -19,7 +19,7 @@ const PAIRS_MAX: u64 = 1 << 23;
 /// Loads that differ by less, of the largest, are alike.
 const ROUNDING: f64 = 1e-9;
 
-/// What hosts send.
+/// Traffic that hosts send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoadPattern {
     /// Every host to every other, all alike.
@@ -36,7 +36,7 @@ pub struct BusiestChannel {
     pub load: f64,
     /// The first of several alike.
     pub channel: ChannelId,
-    /// What hosts send then.
+    /// Traffic that hosts send then.
     pub pattern: LoadPattern,
 }
 
@@ -167,7 +167,7 @@ impl<'a> TableLoads<'a> {
         loads.iter().enumerate().map(|(channel, load)| load * host_rate / rate(channel)).collect()
     }
 
-    /// What each host of a home sends to another home.
+    /// Returns the traffic that each host of a home sends to another home.
     fn sent(&self, pattern: LoadPattern, from: usize, to: usize) -> f64 {
         let [sources, targets] = [from, to].map(|home| self.homes[home].1.len() as f64);
         match pattern {

@@ -5,11 +5,11 @@ use etherweave_primitives::params;
 /// Entries of the tables of many switches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Count {
-    /// Of the smallest table.
+    /// Entries of the smallest table.
     pub min: u64,
-    /// Of the largest table.
+    /// Entries of the largest table.
     pub max: u64,
-    /// Of all tables.
+    /// Entries of all tables.
     pub total: u64,
     /// How many tables.
     pub tables: u64,
@@ -29,7 +29,7 @@ impl Count {
         }))
     }
 
-    /// Of a table on average.
+    /// Returns the entries of a table on average.
     pub fn mean(&self) -> f64 {
         self.total as f64 / self.tables as f64
     }

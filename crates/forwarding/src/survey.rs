@@ -51,8 +51,8 @@ pub enum Sharing {
 }
 
 impl Strategy {
-    /// What Benito et al. 2015, section III-B, do: wildcards per dimension in flattened butterflies, source shares in
-    /// folded Clos networks, prefixes in dragonflies; prefixes per switch where there are no coordinates.
+    /// Returns the strategy of Benito et al. 2015, section III-B: wildcards per dimension in flattened butterflies,
+    /// source shares in folded Clos networks, prefixes in dragonflies; prefixes per switch without coordinates.
     pub fn fitting(kind: &TopologyKind) -> Strategy {
         let strategy = |plan, compaction, sharing| Strategy { plan, compaction, sharing, group_coordinates: None };
         match kind.shape() {
@@ -176,7 +176,7 @@ impl<'a> Compactor<'a> {
 pub struct Survey {
     /// Entries of an exact-match table: one per host, under any plan.
     pub exact: u64,
-    /// By plan, or why the fabric cannot have the plan.
+    /// Tables by plan, or why the fabric cannot have the plan.
     pub plans: Vec<Result<PlanTables, InputError>>,
     /// The compacted tables.
     pub compacted: Compacted,
@@ -213,9 +213,9 @@ impl Survey {
         Ok(survey.expect("nobody stops it"))
     }
 
-    /// As [`Survey::of`], compacted by a strategy of one's own, with the width of each field of its plan [bits]; none:
-    /// as narrow as possible. `on_switch` is called before each switch with the number of those done, and returns
-    /// whether to continue; none when it does not.
+    /// Does the same as [`Survey::of`], compacted by a strategy of one's own, with the width of each field of its plan
+    /// [bits]; none: as narrow as possible. `on_switch` is called before each switch with the number of those done, and
+    /// returns whether to continue; none when it does not.
     ///
     /// # Errors
     /// Also when the plan or the widths do not suit the fabric.

@@ -23,7 +23,7 @@ impl Ternary {
         self.value
     }
 
-    /// Which bits matter.
+    /// Returns the mask of the bits that matter.
     pub const fn mask(self) -> u64 {
         self.mask
     }

@@ -21,7 +21,7 @@ impl<T: Wire + Send> Outbox for Vec<T> {
     }
 }
 
-/// What all workers agree on when they meet: a sum, a minimum, or several of them.
+/// Value that all workers agree on when they meet: a sum, a minimum, or several of them.
 ///
 /// Every value takes equally many words; `with` is associative and commutative, with the default as its neutral value.
 pub trait Agreement: Copy + Default + Send + Wire {

@@ -15,8 +15,8 @@ pub enum Arbiter {
 }
 
 impl Arbiter {
-    /// What puts one input before others, the least first: since when it waits, how many turns it is from being next,
-    /// or when it was last served.
+    /// Returns the rank of an input before others, the least first: since when it waits, how many turns it is from
+    /// being next, or when it was last served.
     #[inline]
     pub fn order<T>(self, since: impl FnOnce() -> T, turns: impl FnOnce() -> T, served: impl FnOnce() -> T) -> T {
         match self {

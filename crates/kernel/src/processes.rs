@@ -22,7 +22,7 @@ impl Processes {
         Some(Processes { library: Some(library), worker })
     }
 
-    /// Which of them this one is.
+    /// Returns the number of this process among them.
     pub fn worker(&self) -> Worker {
         self.worker
     }
@@ -52,7 +52,7 @@ impl Processes {
         self.collect(own, 1)
     }
 
-    /// To so many processes.
+    /// Collects one value from every process at so many processes.
     fn collect<T: Wire>(&self, own: T, receivers: usize) -> Vec<T> {
         let Some(library) = &self.library else { return vec![own] };
         let mut message = Vec::new();
@@ -101,7 +101,7 @@ pub struct ProcessEnd<'a, O, A> {
     outboxes: Vec<O>,
     sent: Vec<u32>,
     received: Vec<u32>,
-    /// To every process: how many words of the outbox follow, and what this one knows.
+    /// Head for every process: how many words of the outbox follow, and what this one knows.
     heads: Vec<u32>,
     known: std::marker::PhantomData<A>,
 }

@@ -4,24 +4,24 @@ use std::sync::{Mutex, MutexGuard};
 
 use crate::{Agreement, Exchange, Outbox, barrier::Barrier, generation::Breaker};
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 pub struct Threads<O, A> {
     workers: usize,
-    /// For windows of even and of odd number: a thread that is ahead writes for the next window while another still
+    /// Windows of even and of odd number: a thread that is ahead writes for the next window while another still
     /// reads.
     windows: [Window<O, A>; 2],
     barrier: Barrier,
 }
 
 struct Window<O, A> {
-    /// From worker `a` to worker `b` at `a · workers + b`.
+    /// Outboxes from worker `a` to worker `b` at `a · workers + b`.
     outboxes: Vec<Mutex<O>>,
-    /// What each worker knows.
+    /// Values that each worker knows.
     known: Vec<Mutex<A>>,
 }
 
 impl<O: Outbox, A: Agreement> Threads<O, A> {
-    /// For so many threads.
+    /// Creates the state of so many threads.
     pub fn new(workers: usize) -> Threads<O, A> {
         let window = || Window {
             outboxes: (0..workers * workers).map(|_| Mutex::default()).collect(),

@@ -39,7 +39,7 @@ impl<R> RunConstants<'_, R> {
         &self.links[usize::from(number)]
     }
 
-    /// What an output channel counts as its room [packets]: with credits that of the far end, with pauses its queue.
+    /// Returns the room of an output channel [packets]: with credits that of the far end, with pauses its queue.
     pub fn room(&self, class: LinkClass) -> u16 {
         if self.has_pauses {
             return self.params.output_queue as u16;
@@ -67,7 +67,7 @@ impl<R> RunConstants<'_, R> {
         self.links.iter().map(of).max().unwrap_or(0)
     }
 
-    /// From the last grant of a packet to its delivery, at the most [ticks].
+    /// Returns the time from the last grant of a packet to its delivery, at the most [ticks].
     pub fn lead(&self) -> u32 {
         let to_host = |link: &LinkKind| if link.class == LinkClass::Host { link.delay } else { 0 };
         self.after_grant() + self.largest(to_host)

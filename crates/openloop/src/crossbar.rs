@@ -42,19 +42,19 @@ impl Switches {
         self.ports[out].waiting -= 1;
     }
 
-    /// Of those that wait for an output and can go, the one that has waited longest.
+    /// Returns, of those that wait for an output and can go, the one that has waited longest.
     fn oldest(&self, out: usize, base: usize) -> Option<usize> {
         let firsts = self.channels_of(out).filter_map(|output| self.able(output, base).next());
         firsts.max_by_key(|&input| self.wires.now - self.inputs[input].since)
     }
 
-    /// Of those that wait for an output and can go, the first after the input port served last.
+    /// Returns, of those that wait for an output and can go, the first after the input port served last.
     fn next_in_turn(&self, out: usize, base: usize) -> Option<usize> {
         let able = self.channels_of(out).flat_map(|output| self.able(output, base));
         able.min_by_key(|&input| self.turns(input, out, base))
     }
 
-    /// Of those that wait for an output and can go, the one whose input port was served the longest ago.
+    /// Returns, of those that wait for an output and can go, the one whose input port was served the longest ago.
     fn least_recently_served(&self, out: usize, base: usize) -> Option<usize> {
         let able = self.channels_of(out).flat_map(|output| self.able(output, base));
         able.max_by_key(|&input| self.wires.now - self.served_at(input, out, base))
@@ -71,7 +71,7 @@ impl Switches {
         self.served[out * self.radix + (input >> self.shift) - base]
     }
 
-    /// Of inputs that ask for an output, the one that is served first by the stated parameters.
+    /// Returns, of inputs that ask for an output, the one that is served first by the stated parameters.
     fn preferred(
         &self,
         params: &SwitchParams,
@@ -110,7 +110,7 @@ impl Switches {
         transit.or(host).map(|(_, input)| input)
     }
 
-    /// Of those that wait for an output and can go, the one to serve.
+    /// Returns, of those that wait for an output and can go, the one to serve.
     #[inline]
     pub fn next_input(&self, params: &SwitchParams, out: usize, base: usize) -> Option<usize> {
         match params.arbiter {

@@ -17,7 +17,7 @@ const PACKETS_PER_HOST: f64 = 64.0;
 /// An event in the wheel, and a slot of it, for each nanosecond [B].
 const EVENT: u64 = 8;
 
-/// What a point offers.
+/// Load that a point offers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PointLoad {
     /// Share of the hosts' links, 0 to 1.
@@ -28,7 +28,7 @@ pub struct PointLoad {
     pub records_steps: bool,
 }
 
-/// What a point keeps, and what stays of it [B].
+/// Memory that a point uses, and memory that stays of it [B].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PointMemory {
     /// Ports with their virtual channels, hosts, and what each shard has.

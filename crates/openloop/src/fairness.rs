@@ -1,6 +1,6 @@
 //! How evenly hosts share a fabric.
 
-/// Of what each sending host got into the fabric in the measured time.
+/// Sums over the packets that each sending host got into the fabric in the measured time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Fairness {
     pub(crate) senders: u64,
@@ -34,7 +34,7 @@ impl Fairness {
         (self.sum > 0).then(|| sum * sum / (self.senders as f64 * self.squares as f64))
     }
 
-    /// What the least got, as a share of what the most got; absent when nothing was sent.
+    /// Returns the least that a host got, as a share of the most that one got; absent when nothing was sent.
     pub fn least_to_most(&self) -> Option<f64> {
         let (least, most) = self.extremes.filter(|&(_, most)| most > 0)?;
         Some(f64::from(least) / f64::from(most))

@@ -13,19 +13,19 @@ use crate::{
 pub(crate) struct Measures {
     /// Counts of all; its own fingerprint is left out.
     pub tally: Tally,
-    /// By shard.
+    /// Fingerprints by shard.
     pub fingerprints: Vec<u64>,
     /// Packets in queues and on links between switches at the end.
     pub held: u64,
     /// The most packets for which there was memory.
     pub most: u64,
-    /// Of hosts that had packets in the measured time.
+    /// Fairness of hosts that had packets in the measured time.
     pub fairness: Fairness,
-    /// At watched hosts.
+    /// Reordering at watched hosts.
     pub reordering: Reordering,
     /// Time in which each port's link was busy within the measured time [ticks].
     pub busy: Vec<u32>,
-    /// For how long the far end kept the channels of a port from sending, put together [ticks], by port.
+    /// Time for which the far end kept the channels of a port from sending, put together [ticks], by port.
     pub paused: Vec<u32>,
     /// Input channels that waited for room at the end, in the order of shards and input channels; empty where pauses
     /// are used.
@@ -35,7 +35,7 @@ pub(crate) struct Measures {
 }
 
 impl Measures {
-    /// Of a run that measured for a span.
+    /// Collects the measures of a run that measured for a span.
     pub fn of<R>(shards: &[OpenLoops], constants: &RunConstants<'_, R>, span: &Range<u32>) -> Measures {
         let switches = || shards.iter().map(|shard| &shard.switches);
         let wires = || switches().map(|switches| &switches.wires);
@@ -76,7 +76,7 @@ impl Measures {
 }
 
 impl Switches {
-    /// At the end of a run.
+    /// Checks Little's law at the end of a run.
     pub fn assert_little(&self) {
         for (port, meter) in self.meters.iter().enumerate() {
             let inputs = (port << self.shift)..((port + 1) << self.shift);

@@ -18,9 +18,9 @@ pub(crate) struct OpenLoops {
 
 /// Packets that ports sent, batch by batch.
 pub(crate) struct StepRecorder {
-    /// By port, until the last batch.
+    /// Packets by port, until the last batch.
     sent: Vec<u32>,
-    /// By batch and port.
+    /// Packets by batch and port.
     pub steps: Vec<Vec<u16>>,
 }
 

@@ -10,7 +10,7 @@ use crate::params::{RUN_MAX, in_range, whole};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outages {
-    /// By switch and port, from and until [ticks].
+    /// Outages by switch and port, from and until [ticks].
     ports: BTreeMap<(u32, u16), Vec<(u32, u32)>>,
 }
 

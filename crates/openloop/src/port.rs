@@ -140,14 +140,14 @@ pub fn port_bytes(channels: u8) -> usize {
     size_of::<Port>() + usize::from(channels).next_power_of_two() * (size_of::<Input>() + size_of::<Output>())
 }
 
-/// What pauses need; all empty where credits are used.
+/// State that pauses need; all empty where credits are used.
 #[derive(Default)]
 pub(crate) struct Pauses {
-    /// By output channel.
+    /// Queues by output channel.
     pub queues: Vec<Queue>,
-    /// By input channel.
+    /// Buffers by input channel.
     pub buffers: Vec<Buffer>,
-    /// By port.
+    /// Senders by port.
     pub senders: Vec<PortSender>,
 }
 
@@ -181,7 +181,7 @@ pub(crate) struct PortSender {
 }
 
 impl Pauses {
-    /// For so many ports, with their channels.
+    /// Creates the state for so many ports, with their channels.
     pub fn new(ports: usize, channels: usize) -> Pauses {
         let queue = Queue { first: NONE, last: NONE, is_paused: false, since: 0, paused: 0 };
         Pauses {

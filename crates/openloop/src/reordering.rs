@@ -3,7 +3,7 @@
 /// Hosts at which packets are watched, at the most.
 const WATCHED_MAX: u32 = 256;
 
-/// Of packets of watched flows in the measured time (RFC 4737, sections 4.2 and 4.3, by the instants of their making).
+/// Packets of watched flows in the measured time (RFC 4737, sections 4.2 and 4.3, by instants of their making).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Reordering {
     pub(crate) packets: u64,
@@ -27,7 +27,7 @@ pub(crate) fn mask(hosts: u32) -> u32 {
 }
 
 impl Reordering {
-    /// Of packets in the order of arrival.
+    /// Counts packets in the order of arrival.
     pub(crate) fn of(arrivals_watched: &[WatchedArrival]) -> Reordering {
         let mut flows = arrivals_watched.to_vec();
         // A stable sort keeps the order within a flow.

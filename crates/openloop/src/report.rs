@@ -13,11 +13,11 @@ use crate::{
 /// Measures of the measured time, and counts of the whole run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// What hosts wanted to send, as a share of their links.
+    /// Traffic that hosts wanted to send, as a share of their links.
     pub load_offered: f64,
-    /// What arrived at hosts, as a share of their links.
+    /// Traffic that arrived at hosts, as a share of their links.
     pub load_accepted: f64,
-    /// From a packet's making to its last bit at the host [ns]; absent when none arrived.
+    /// Mean time from a packet's making to its last bit at the host [ns]; absent when none arrived.
     pub latency_ns_mean: Option<f64>,
     /// Half of its 95 % confidence interval [ns], by batch means; absent for less than 20 batches with packets.
     pub latency_ns_half_width: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Report {
     pub deadlock: Vec<WaitingChannel>,
     /// The most packets for which there was memory.
     pub packets_most: u64,
-    /// Of all deliveries: host, time and latency.
+    /// Fingerprint of all deliveries: host, time and latency.
     pub fingerprint: u64,
     /// Length of a batch [ns].
     pub batch_ns: u32,
@@ -69,12 +69,12 @@ pub struct Report {
     pub paused: Vec<f32>,
     /// Ports of every switch.
     pub radix: usize,
-    /// What each port sent in each batch of the measured time, when that was wanted; ports as in `busy`.
+    /// Packets that each port sent in each batch of the measured time, when that was wanted; ports as in `busy`.
     pub steps: Vec<Vec<u16>>,
 }
 
 impl Report {
-    /// From the measures of all shards.
+    /// Creates the report from the measures of all shards.
     pub(crate) fn new<R>(
         measures: Measures,
         constants: &RunConstants<'_, R>,
@@ -138,7 +138,7 @@ fn busy(busy: &[u32], control: &RunControl) -> Vec<f32> {
     busy.iter().map(|&busy| busy as f32 / span).collect()
 }
 
-/// As the mean of a port's channels.
+/// Returns the share of time paused of each port, as the mean of its channels.
 fn paused<R>(paused: &[u32], constants: &RunConstants<'_, R>, control: &RunControl) -> Vec<f32> {
     let channel_time = (f32::from(constants.channel_last) + 1.0) * (control.span.end - control.span.start) as f32;
     paused.iter().map(|&paused| paused as f32 / channel_time).collect()

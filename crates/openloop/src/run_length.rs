@@ -18,11 +18,11 @@ const SATURATED: f64 = 0.95;
 /// How long to warm up and to measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLength {
-    /// What comes before the measured time [whole ns]; absent, until latency and accepted load have settled.
+    /// Time before the measured time [whole ns]; absent, until latency and accepted load have settled.
     pub warm_up: Option<Duration>,
     /// The measured time [whole ns]; absent, until both are known to `precision`.
     pub measured: Option<Duration>,
-    /// What a value of a series is averaged over [whole ns], rounded up to whole windows of the engine.
+    /// Time that a value of a series is averaged over [whole ns], rounded up to whole windows of the engine.
     pub batch: Duration,
     /// Half of the 95 % confidence interval of a mean, as a share of it.
     pub precision: f64,
@@ -109,7 +109,7 @@ const LOAD_MIN: f64 = 1e-6;
 /// How long, how much and from which seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunParams {
-    /// What every host wants to send, as a share of its link, 0.000001 to 1.
+    /// Traffic that every host wants to send, as a share of its link, 0.000001 to 1.
     pub load: f64,
     /// How long to warm up and to measure.
     pub length: RunLength,

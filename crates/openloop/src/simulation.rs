@@ -14,7 +14,7 @@ use crate::{
 use etherweave_primitives::{HostId, InputError, InputErrors};
 use etherweave_routing::{Outage, PacketRouting, bounds::host_groups};
 
-/// What is run.
+/// Experiment that is run.
 pub struct Experiment<'a, R> {
     /// The fabric.
     pub topology: &'a Topology,

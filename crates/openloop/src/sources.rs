@@ -14,7 +14,7 @@ const TICK_PS: u64 = 1_000;
 pub(crate) struct Sources {
     pub first_host: u32,
     pub hosts: Vec<Host>,
-    /// By host; empty where the routing does not ask.
+    /// Flowlets by host; empty where the routing does not ask.
     pub flowlets: Vec<Flowlet>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Switches {
     pub served: Vec<u32>,
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
-    /// By port; empty where nothing is asserted.
+    /// Meters by port; empty where nothing is asserted.
     pub meters: Vec<QueueMeter>,
     pub pauses: Pauses,
     pub notifications: Notifications,

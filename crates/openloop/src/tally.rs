@@ -20,7 +20,7 @@ pub(crate) struct Tally {
     pub hops: u64,
     /// When a packet last crossed a switch [ticks].
     pub last_hop: u32,
-    /// Of the measured time.
+    /// Counts of the measured time.
     pub measured: Batch,
     /// Latencies of the measured time.
     pub histogram: Histogram,

@@ -9,7 +9,7 @@ use crate::{
     Arrival, Pattern, links::Links, params::SwitchParams, report::Report, run_length::RunParams, simulation::Experiment,
 };
 
-/// What is sent, over which switches.
+/// Traffic that is sent, and the switches that it crosses.
 pub struct OfferedTraffic<'a> {
     /// The fabric.
     pub fabric: FabricOf<'a>,
@@ -44,7 +44,7 @@ impl OfferedTraffic<'_> {
         routing.with(self.fabric, RunWith { traffic: self, threads, processes })?
     }
 
-    /// What the fabric accepts at most of the traffic with a routing; absent where [`bound`] has none.
+    /// Returns the most that the fabric accepts of the traffic with a routing; absent where [`bound`] has none.
     ///
     /// # Errors
     /// When the routing does not work on the fabric, or the pattern does not fit it.
@@ -52,7 +52,7 @@ impl OfferedTraffic<'_> {
         routing.with(self.fabric, BoundOf(self))?
     }
 
-    /// What a controller gets to know of it.
+    /// Returns the facts of it that a controller gets to know.
     ///
     /// # Errors
     /// When the pattern does not fit the fabric.

@@ -22,7 +22,7 @@ wire! {
     Measures { tally, fingerprints, held, most, fairness, reordering, busy, paused, waits, steps }
 }
 
-/// What a remote event holds, in the high half of its second word; the low half is the shard.
+/// Kind of a remote event, in the high half of its second word; the low half is the shard.
 const PACKET: u32 = 0;
 const CREDIT: u32 = 1;
 const PAUSE: u32 = 2;

@@ -94,7 +94,7 @@ const fn reciprocals() -> [u64; 256] {
     table
 }
 
-/// By roots: bit k of i stands for a factor 2^(2^k / 256).
+/// Computes powers by roots: bit k of i stands for a factor 2^(2^k / 256).
 const fn powers() -> [u64; 256] {
     let mut table = [1 << FINE; 256];
     let (mut root, mut bit) = (2u128 << FINE, 128);

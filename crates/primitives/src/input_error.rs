@@ -18,14 +18,14 @@
 
 use std::fmt;
 
-/// What is wrong, where, and what was expected.
+/// Mistake in an input: what is wrong, where, and what was expected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InputError {
     /// Path of the key or parameter, names and list indices with dots between them; empty where no key is at fault.
     pub key: String,
     /// The value that stands there, or what is wrong with it.
     pub found: String,
-    /// What would be right, in words that follow "expected"; empty where `found` says it.
+    /// Value that would be right, in words that follow "expected"; empty where `found` says it.
     pub expected: String,
     /// The file that has the text of the value; empty where the text stands at the key.
     pub file: String,
@@ -62,7 +62,7 @@ impl InputError {
         if is_right { Ok(()) } else { Err(InputError::new(key, mistake, expected)) }
     }
 
-    /// What is wrong and what was expected, without the key: for a text that names the place itself.
+    /// Returns what is wrong and what was expected, without the key: for a text that names the place itself.
     pub fn reason(&self) -> String {
         InputError { key: String::new(), ..self.clone() }.to_string()
     }
@@ -155,7 +155,7 @@ impl InputErrors {
         self.0.is_empty()
     }
 
-    /// In the order of their discovery.
+    /// Returns the mistakes in the order of their discovery.
     pub fn iter(&self) -> std::slice::Iter<'_, InputError> {
         self.0.iter()
     }

@@ -38,7 +38,7 @@ impl Money {
         Money { millionths: 0, currency }
     }
 
-    /// Which currency.
+    /// Returns the currency.
     pub const fn currency(self) -> Currency {
         self.currency
     }

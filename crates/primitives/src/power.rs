@@ -62,7 +62,7 @@ impl Energy {
         self.0
     }
 
-    /// What so many acts per second draw, rounded to the nearest microwatt.
+    /// Returns the power that so many acts per second draw, rounded to the nearest microwatt.
     pub fn at_rate(self, acts_per_second: f64) -> Power {
         Power(rounded(self.0 as f64 * acts_per_second / 1e12))
     }

@@ -1,6 +1,6 @@
 //! Random streams: one seed, a stream per purpose and entity, integers only.
 
-/// What a stream is for. Streams of different purposes never touch.
+/// Purpose of a stream. Streams of different purposes never touch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub enum Purpose {
@@ -12,15 +12,15 @@ pub enum Purpose {
     FlowEntropy = 3,
     /// Scheduling jitter of hosts.
     HostNoise = 4,
-    /// Which packets a congested queue marks.
+    /// Packets that a congested queue marks.
     Marking = 5,
-    /// Which ports a random fabric joins.
+    /// Ports that a random fabric joins.
     Wiring = 6,
     /// When an open-loop host has its next packet.
     Arrivals = 7,
     /// Where that packet goes.
     Destinations = 8,
-    /// Which bits of a degraded link are wrong.
+    /// Bits of a degraded link that are wrong.
     BitErrors = 9,
     /// How large flows are.
     Sizes = 10,

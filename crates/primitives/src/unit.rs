@@ -6,7 +6,7 @@ use crate::InputError;
 
 /// A quantity that is written as a number with a unit suffix.
 pub(crate) trait Unit: Copy {
-    /// What the quantity is called in an error message.
+    /// Name of the quantity in an error message.
     const NAME: &'static str;
     /// Suffixes and their size in the base unit, ascending. `Display` uses the largest that divides.
     const SUFFIXES: &'static [(&'static str, u64)];

@@ -34,7 +34,7 @@ impl Fabric {
         fabric.map(|fabric| Fabric { fabric: Arc::new(fabric) }).map_err(|error| scenario_error(&error))
     }
 
-    /// What it is called.
+    /// Returns the name of the fabric.
     #[getter]
     fn name(&self) -> &str {
         self.fabric.name()
@@ -46,7 +46,7 @@ impl Fabric {
         self.fabric.resolved()
     }
 
-    /// What the coordinates of a switch are called.
+    /// Returns the names of the coordinates of a switch.
     #[getter]
     fn axes(&self) -> Vec<String> {
         self.fabric.topology().axes().to_vec()
@@ -154,12 +154,12 @@ impl Fabric {
         by_name(py, &tables.map_err(|error| scenario_error(&error))?)
     }
 
-    /// What `curve` is expected to need, as JSON.
+    /// Returns the needs that `curve` is expected to have, as JSON.
     fn estimate_curve(&self, py: Python<'_>) -> String {
         py.detach(|| self.fabric.estimate_curve()).to_json()
     }
 
-    /// What `observe` is expected to need, as JSON.
+    /// Returns the needs that `observe` is expected to have, as JSON.
     fn estimate_observe(
         &self,
         py: Python<'_>,
@@ -178,7 +178,7 @@ impl Fabric {
         made.map(|deployment| Deployment { deployment }).map_err(|error| scenario_error(&error))
     }
 
-    /// What `design` is expected to need, as JSON.
+    /// Returns the needs that `design` is expected to have, as JSON.
     fn estimate_design(&self, py: Python<'_>) -> String {
         py.detach(|| self.fabric.estimate_design()).to_json()
     }

@@ -17,7 +17,7 @@ macro_rules! compactions {
             /// Every member.
             pub const ALL: &[CompactionKind] = &[$(CompactionKind::$compaction),*];
 
-            /// What a scenario calls the compaction.
+            /// Returns the name of the compaction in a scenario.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(CompactionKind::$compaction => $name,)*

@@ -35,7 +35,7 @@ pub(super) fn rules(routes: &RegionRoutes<'_>) -> Vec<Rule> {
     rules
 }
 
-/// What is in both sorted lists or, when nothing is, what is in either.
+/// Returns the entries of both sorted lists or, when there are none, those of either.
 fn both_or_either(a: &[u32], b: &[u32]) -> Vec<u32> {
     let both: Vec<u32> = a.iter().copied().filter(|action| b.binary_search(action).is_ok()).collect();
     if !both.is_empty() {

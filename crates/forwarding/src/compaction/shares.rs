@@ -17,7 +17,7 @@ const EVEN: f64 = 1.05;
 /// How far a share may exceed a port, as a part of the port: the finer, the more rules.
 const TOLERANCES: [f64; 5] = [0.25, 0.12, 0.05, 0.02, 0.005];
 
-/// What a port takes: packets of these sources to these destinations.
+/// Share of a port: packets of these sources to these destinations.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Share {
     pub src: Ternary,
@@ -26,7 +26,7 @@ pub struct Share {
     pub port: usize,
 }
 
-/// What one source sends through a switch.
+/// Traffic that one source sends through a switch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Flow {
     /// Address of the source.
@@ -68,7 +68,7 @@ pub struct Destinations {
     /// Sets of switches, ascending, with their part of all hosts; none for all.
     sets: Vec<(Option<Vec<SwitchId>>, f64)>,
     numbers: HashMap<Vec<SwitchId>, HomeSet>,
-    /// By switch.
+    /// Hosts by switch.
     hosts: Vec<f64>,
 }
 

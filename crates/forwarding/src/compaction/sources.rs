@@ -21,7 +21,7 @@ use crate::{AddressPlan, FlowTable, Rule, Ternary, table::Interner};
 /// Shares of the sources of a plan.
 pub struct Sources<'a> {
     patterns: SourcePatterns<'a>,
-    /// What passes the switches of a tree; none of other fabrics, and before a table of the fabric was shared.
+    /// Flows that pass the switches of a tree; none of other fabrics, and before a table of the fabric was shared.
     flows: Option<Option<TreeFlows>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// As many patterns as ports, each word in exactly one; none when there are fewer sources.
+    /// Returns as many patterns as ports, each word in exactly one; none when there are fewer sources.
     pub fn patterns(&mut self, level: usize, ports: usize) -> Option<&[Ternary]> {
         self.patterns.of_level(level, ports)
     }

@@ -31,7 +31,7 @@ pub struct TreeFlows {
 }
 
 impl TreeFlows {
-    /// What passes, level by level; none where the fabric is not a tree, or too large.
+    /// Computes the flows that pass, level by level; none where the fabric is not a tree, or too large.
     pub fn of(topology: &Topology, sources: &mut SourcePatterns<'_>) -> Option<TreeFlows> {
         if topology.hosts() > HOSTS_MAX {
             return None;

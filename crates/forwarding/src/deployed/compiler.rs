@@ -118,7 +118,7 @@ impl<'a> Compiler<'a> {
         self.nodes.add(Side::Source, shift, entries)
     }
 
-    /// What of a rule the region has not decided.
+    /// Returns the rest of a rule that the region has not decided.
     fn rest(&self, switch_table: &SwitchTable<'_>, rule: &Rule, cube: Ternary) -> RemainingRule {
         let dst = if rule.dst.covers(cube) { Ternary::ANY } else { rule.dst };
         let target = |port: Port| {

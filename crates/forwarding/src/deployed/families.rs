@@ -11,9 +11,9 @@ use crate::{CompactionKind, PlanKind, Strategy};
 /// The tables of a fabric with given parameters, for its routings.
 #[derive(Clone, Copy)]
 pub struct FabricTables<'a> {
-    /// What generated the fabric.
+    /// Topology that generated the fabric.
     pub kind: &'a TopologyKind,
-    /// What is connected to what.
+    /// Connections of the fabric.
     pub topology: &'a Topology,
     /// How tables are made.
     pub params: &'a TableParams,
@@ -52,7 +52,7 @@ fn within(error: InputError, tables: &str) -> InputError {
 }
 
 impl MinimalTables {
-    /// What makes the tables, and the channels of their hops.
+    /// Returns the generator of the tables, with the channels of their hops.
     ///
     /// # Errors
     /// When the family has no tables here, or the address plan does not suit the fabric.
@@ -83,7 +83,7 @@ impl MinimalTables {
 }
 
 impl ConditionalTables {
-    /// What makes the tables, and the channels of their hops.
+    /// Returns the generator of the tables, with the channels of their hops.
     ///
     /// # Errors
     /// When the family has no such tables, or a parameter does not suit it.

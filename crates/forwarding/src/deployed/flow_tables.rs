@@ -10,7 +10,7 @@ use crate::{
     compaction::Sources, prove, with_alternatives, with_non_minimal_ports,
 };
 
-/// Which rules stand behind the default ones.
+/// Rules that stand behind the default ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Conditions {
     /// None: minimal tables.
@@ -28,7 +28,7 @@ pub enum Conditions {
     },
 }
 
-/// What makes the table of each switch.
+/// Generator of the table of each switch.
 pub struct FlowTables<'a> {
     topology: &'a Topology,
     minimal: MinimalRouting<'a>,

@@ -7,7 +7,7 @@ use etherweave_topology::{Node, Topology};
 
 use super::{butterfly, view::CoordinateView};
 
-/// Which switches of each group have links to which other group.
+/// Switches of each group that have links to each other group.
 #[derive(Clone, Debug)]
 pub(super) struct Gateways {
     /// Group, peer group, switch: ascending, without repetition.

@@ -98,7 +98,7 @@ impl SpineLinks {
         CoordinateView::new(topology, at, vec![0, own], apart, Vec::new())
     }
 
-    /// By group, whether a neighbour of a spine has links to it.
+    /// Returns by group whether a neighbour of a spine has links to it.
     fn ahead(&self, topology: &Topology, spine: SwitchId) -> Vec<bool> {
         let mut is_ahead = vec![false; self.groups_total as usize];
         neighbours(topology, spine).flat_map(|(far, _)| self.reach(far)).for_each(|&to| is_ahead[to as usize] = true);

@@ -36,7 +36,7 @@ impl Lengths {
     }
 }
 
-/// Which switches are joined, however many links that takes.
+/// Graph of switches that are joined, however many links that takes.
 #[derive(Clone, Debug)]
 pub(super) struct SearchGraph {
     /// Those of switch `s` are `neighbours[starts[s]..starts[s + 1]]`, ascending, with the shortest link's length.
@@ -51,7 +51,7 @@ impl SearchGraph {
         SearchGraph::around(topology, Lengths::Equal, &[])
     }
 
-    /// As if neither direction of some links were there.
+    /// Returns the graph as if neither direction of some links were there.
     pub fn around(topology: &Topology, lengths: Lengths, down: &[ChannelId]) -> SearchGraph {
         let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
         let mut graph = SearchGraph { neighbours: Vec::new(), starts: vec![0], lengths, down };
@@ -89,8 +89,8 @@ impl SearchGraph {
         SearchedView { topology, at, onward, words, towards: self.search(at, words) }
     }
 
-    /// Of every switch, which neighbours of `start` are on shortest paths to it: a bit each. Dijkstra, with a queue for
-    /// each distance.
+    /// Returns for every switch which neighbours of `start` are on shortest paths to it: a bit each. Dijkstra, with a
+    /// queue for each distance.
     fn search(&self, start: SwitchId, words: usize) -> Vec<u64> {
         let switches = self.starts.len() - 1;
         let (mut distances, mut towards) = (vec![UNREACHED; switches], vec![0; switches * words]);

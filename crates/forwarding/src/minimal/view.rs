@@ -10,11 +10,11 @@ use crate::Region;
 
 /// The ports of one switch for regions.
 pub enum SwitchView<'a> {
-    /// By coordinates.
+    /// Ports by coordinates.
     CoordinateView(CoordinateView),
-    /// By a search from it.
+    /// Ports by a search from the switch.
     SearchedView(SearchedView<'a>),
-    /// By a listed routing.
+    /// Ports by a listed routing.
     ListedRouting {
         /// The list.
         listed: &'a ListedRouting,

@@ -5,7 +5,7 @@ use crate::Ternary;
 /// A part of the address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddressField {
-    /// What its values number: "group", "x1", "host".
+    /// Name of the coordinate that its values number: "group", "x1", "host".
     pub name: String,
     /// How wide it is [bits].
     pub bits: u32,

@@ -28,7 +28,7 @@ macro_rules! plans {
             /// Every member.
             pub const ALL: &[PlanKind] = &[$(PlanKind::$plan),*];
 
-            /// What a scenario calls the plan.
+            /// Returns the name of the plan in a scenario.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(PlanKind::$plan => $name,)*
@@ -43,7 +43,7 @@ macro_rules! plans {
                 self.plan_with(topology, FieldLayout::default())
             }
 
-            /// As [`plan`](Self::plan), with a layout of its own.
+            /// Does the same as [`plan`](Self::plan), with a layout of its own.
             ///
             /// # Errors
             /// Also when there is not one width per field, or one is too narrow, or no such group.

@@ -53,7 +53,7 @@ pub struct AddressPlan {
 }
 
 impl AddressPlan {
-    /// What it takes for each host, about [B]: its address, its place by address, and its switch.
+    /// Memory of each host, about [B]: its address, its place by address, and its switch.
     pub(crate) const HOST_BYTES: u64 = (2 * size_of::<u64>() + size_of::<HostId>() + 3 * size_of::<u32>()) as u64;
 
     fn new(
@@ -72,7 +72,7 @@ impl AddressPlan {
         Ok(AddressPlan { kind, addresses, tree })
     }
 
-    /// Which plan it is.
+    /// Returns the kind of the plan.
     pub fn kind(&self) -> PlanKind {
         self.kind
     }

@@ -11,13 +11,13 @@ pub(super) struct RegionTree {
     /// Most significant first.
     fields: Vec<AddressField>,
     hosts: Vec<HostId>,
-    /// Of each depth, the place in `hosts` where each region starts, and the end.
+    /// Place in `hosts` where each region of each depth starts, and the end.
     starts: Vec<Vec<u32>>,
-    /// Of each depth, the address of the first host of each region.
+    /// Address of the first host of each region of each depth.
     addresses: Vec<Vec<u64>>,
-    /// Of each depth but the last, the first region of the next depth in each region, and the end.
+    /// First region of the next depth in each region, and the end, by depth; none of the last.
     children: Vec<Vec<u32>>,
-    /// Of each place in `hosts`, the host's switch and the next place with another one.
+    /// Switch of the host at each place in `hosts`, and the next place with another one.
     runs: Vec<(SwitchId, u32)>,
     /// Coordinates of the hosts' switches, in the order of `hosts`.
     coordinates: Vec<u32>,
@@ -95,7 +95,7 @@ pub struct Region<'a> {
     tree: &'a RegionTree,
     /// How many fields agree.
     depth: usize,
-    /// Which of the regions of this depth it is.
+    /// Number of the region among those of this depth.
     number: usize,
 }
 

@@ -3,7 +3,7 @@
 use etherweave_forwarding::{Busiest, LoadPattern, MinimalRouting, Sharing, Strategy, Survey, TableLoads};
 use etherweave_topology::{FatTree, FoldedClos, HyperX, TopologyKind, Uplinks};
 
-/// What tables accept at least of what the routing accepts.
+/// Least share that tables accept of the traffic that the routing accepts.
 const SHARE_MIN: f64 = 0.95;
 
 fn fat_tree(leaves: u32, hosts_per_leaf: u32, cores: u32, links_per_core: u32) -> TopologyKind {
@@ -25,7 +25,7 @@ fn busiest(kind: &TopologyKind) -> [Busiest; 2] {
         .map(|strategy| TableLoads::of(&minimal, strategy, &[]).unwrap().busiest())
 }
 
-/// What tables accept of what the routing accepts, under uniform traffic and the worst shift.
+/// Returns the share that tables accept of the traffic that the routing accepts, uniform and by the worst shift.
 fn shares(kind: &TopologyKind) -> [f64; 2] {
     let [tables, routing] = busiest(kind);
     [routing.uniform.load / tables.uniform.load, routing.worst.load / tables.worst.load]

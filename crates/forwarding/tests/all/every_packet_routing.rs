@@ -22,7 +22,7 @@ const HASHES: u64 = 6;
 type OutputChannelId = (u32, u8, u8);
 
 struct Queues {
-    /// By switch, port and channel.
+    /// Packets by switch, port and channel.
     held: Vec<u16>,
     is_saturated: Vec<bool>,
     radix: usize,

@@ -94,7 +94,7 @@ fn butterflies_take_the_most_significant_dimension_of_the_adaptive_superset() {
     }
 }
 
-/// Of some ports towards a host, those that change the first coordinate in which it is apart.
+/// Returns those of some ports towards a host that change the first coordinate in which it is apart.
 fn most_significant(topology: &Topology, at: SwitchId, dst: HostId, ports: BTreeSet<Port>) -> BTreeSet<Port> {
     let (own, end) = (topology.coordinates(at), topology.coordinates(topology.switch_of(dst)));
     let Some(axis) = (0..own.len()).find(|&axis| own[axis] != end[axis]) else { return ports };

@@ -48,14 +48,14 @@ pub fn kind(words: &Words) -> TopologyKind {
     TopologyKind::Dragonfly(Dragonfly { p, a, h, groups: Some(groups), ..Dragonfly::default() })
 }
 
-/// What is run, by name.
+/// Point that is run, by name.
 pub struct Point<'a> {
     pub routing: &'a str,
     pub pattern: &'a str,
     pub load: f64,
 }
 
-/// What all points of an example share.
+/// Settings that all points of an example share.
 pub struct Setting {
     pub topology: Topology,
     plan: DragonflyPlan,
@@ -68,7 +68,7 @@ pub struct Setting {
     records_steps: bool,
 }
 
-/// What is done with a point, whichever routing it has.
+/// Action on a point, whichever routing it has.
 pub trait Act {
     fn act<R: PacketRouting>(&mut self, point: &Point<'_>, experiment: &Experiment<'_, R>);
 }

@@ -12,7 +12,7 @@ use etherweave_topology::{
 };
 use etherweave_workload::pattern::{Adversarial, Uniform};
 
-/// What a fabric accepts at full load.
+/// Returns the load that a fabric accepts of full load.
 fn accepted(kind: &TopologyKind, routing: RoutingKind, pattern: &Pattern) -> f64 {
     let topology = kind.generate().unwrap();
     let params = TableParams::default();
@@ -25,7 +25,7 @@ fn accepted(kind: &TopologyKind, routing: RoutingKind, pattern: &Pattern) -> f64
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 
-/// What the tables accept of what a routing accepts, under uniform and adversarial traffic.
+/// Returns the share that the tables accept of what a routing accepts, under uniform and adversarial traffic.
 fn shares(kind: &TopologyKind, routing: RoutingKind) -> [f64; 2] {
     [Pattern::Uniform(Uniform::default()), Pattern::Adversarial(Adversarial::default())]
         .map(|pattern| accepted(kind, RoutingKind::MinimalTables, &pattern) / accepted(kind, routing, &pattern))

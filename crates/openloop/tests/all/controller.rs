@@ -15,7 +15,7 @@ use etherweave_workload::pattern::{Adversarial, Alternating, Switching};
 
 /// Eight hosts of a group share one link to the next by minimal paths.
 const MINIMAL_MAX: f64 = 1.0 / 8.0;
-/// What hosts want of their links: twice what minimal paths carry, and what others do.
+/// Load that hosts offer to their links: twice what minimal paths carry, and what others do.
 const LOAD: f64 = 0.25;
 
 /// Traffic over 72 hosts in nine groups.

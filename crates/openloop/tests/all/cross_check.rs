@@ -9,7 +9,7 @@ use crate::fabric::Fabric;
 use etherweave_openloop::{Arbiter, Pattern, SwitchParams};
 use etherweave_routing::{Conditional, DragonflyMinimal, PacketRouting, Piggyback, ValiantGroup};
 
-/// What was measured: mean latency [ns] where it counts, accepted load.
+/// Measured values: mean latency [ns] where it counts, accepted load.
 struct Expected {
     load: f64,
     latency_ns: Option<f64>,

@@ -36,7 +36,7 @@ fn pauses_lose_nothing_however_full_the_fabric_is_and_their_time_is_reported() {
     assert!((report.load_accepted - 1.0 / 8.0).abs() < 0.002, "{}", report.load_accepted);
 }
 
-/// Of full uniform load; queues of outputs are short, so that rules are inactive early.
+/// Full uniform load; queues of outputs are short, so that rules are inactive early.
 #[test]
 fn conditional_rules_accept_full_uniform_load_where_later_channels_leave_first() {
     let fabric = Fabric::balanced(2);

@@ -7,8 +7,8 @@ use etherweave_routing::RoutingKind;
 use etherweave_topology::{Dragonfly, Family, FatTree, FlattenedButterfly, KAryFatTree, Topology};
 use etherweave_workload::pattern::{Adversarial, Listed, Shift};
 
-/// What is accepted of a load, through switches with crossbars and output queues so large that an input seldom holds up
-/// what is behind its first packet: formulas know no such thing.
+/// Returns the accepted part of a load, through switches with crossbars and output queues so large that an input seldom
+/// holds up packets behind its first one: formulas know no such effect.
 fn accepted_of(load: f64, routing: RoutingKind, topology: &Topology, pattern: &Pattern) -> f64 {
     let span = Duration::from_us(200);
     let run = RunParams::fixed(load, span, span, 1);
@@ -19,7 +19,7 @@ fn accepted_of(load: f64, routing: RoutingKind, topology: &Topology, pattern: &P
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 
-/// What is accepted of full load.
+/// Returns the accepted part of full load.
 fn accepted(routing: RoutingKind, topology: &Topology, pattern: &Pattern) -> f64 {
     accepted_of(1.0, routing, topology, pattern)
 }

@@ -5,7 +5,7 @@ use etherweave_topology::{
     TopologyKind, Torus, Uplinks,
 };
 
-/// What tests must know of a fabric.
+/// Fabric with the facts that tests must know.
 pub struct Small {
     pub kind: TopologyKind,
     pub topology: Topology,
