@@ -59,7 +59,7 @@ pub struct WattsAt {
     pub load: f64,
     /// Whether the load was measured channel by channel; otherwise it is the same on all.
     pub is_measured: bool,
-    /// What is done with idle ports.
+    /// Treatment of idle ports.
     pub saving: &'static str,
     /// The whole fabric.
     pub fabric: Watts,

@@ -31,7 +31,7 @@ pub struct Strategy {
     pub plan: PlanKind,
     /// The compaction.
     pub compaction: CompactionKind,
-    /// What divides packets among several ports.
+    /// Field that divides packets among several ports.
     pub sharing: Sharing,
     /// Leading coordinates that the switches of a group share, where the plan is [`PlanKind::PerGroup`]; none: all but
     /// the last.

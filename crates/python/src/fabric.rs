@@ -300,7 +300,7 @@ pub fn compare(designs: Vec<Py<Design>>) -> String {
     etherweave_scenario::Comparison::of(designs).to_json()
 }
 
-/// Which fabrics beat which, of metrics as JSON that several processes have made.
+/// Finds which fabrics beat which, of metrics as JSON that several processes have made.
 #[pyfunction]
 pub fn compare_metrics(metrics: &str) -> PyResult<String> {
     etherweave_scenario::DesignMetrics::compare_json(metrics).map_err(|error| PyValueError::new_err(error.to_string()))

@@ -40,8 +40,8 @@ pub fn abort_processes(code: i32) {
     processes().abort(code);
 }
 
-/// What this process has prepared, once all have prepared theirs; otherwise its own mistake, or that of the first
-/// process that made one.
+/// Returns the result that this process has prepared, once all have prepared theirs; otherwise its own mistake, or that
+/// of the first process that made one.
 pub(crate) fn agree<T>(prepared: PyResult<T>) -> PyResult<T> {
     HAS_AGREED.store(true, Ordering::Relaxed);
     let mistakes = processes().share(prepared.as_ref().err().map(text));
@@ -60,7 +60,7 @@ pub(crate) fn has_agreed() -> bool {
     HAS_AGREED.load(Ordering::Relaxed)
 }
 
-/// What an error says, or is called.
+/// Returns the message of an error, or its type.
 fn text(error: &PyErr) -> String {
     Python::attach(|py| {
         let message = error.value(py).to_string();

@@ -26,13 +26,13 @@ impl Recording {
         read.map(|program| Recording { program }).map_err(refused)
     }
 
-    /// What it is about, as JSON.
+    /// Returns the facts about the recorded program, as JSON.
     #[getter]
     fn facts(&self) -> String {
         self.program.facts_json()
     }
 
-    /// What ranks did, and which messages went between two of them.
+    /// Returns the operations of ranks, and the messages that went between two of them.
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         by_name(py, &py.detach(|| self.program.tables()).map_err(refused)?)
     }

@@ -17,7 +17,7 @@ use crate::{
 /// The caller hears of progress no more often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// What a simulation leaves.
+/// Outcome of a simulation.
 #[pyclass(frozen, module = "etherweave._core")]
 pub struct Run {
     outcome: Outcome,
@@ -87,7 +87,7 @@ pub fn figures(text: &str, origin: &str, overrides: Vec<(String, String)>) -> Py
     etherweave_scenario::figures(text, origin, &overrides).map_err(|error| scenario_error(&error))
 }
 
-/// What a run of the scenario is expected to need, and warnings, as JSON; it is not run.
+/// Returns the needs that a run of the scenario is expected to have, and warnings, as JSON; it is not run.
 #[pyfunction]
 pub fn foresee(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
     let (text, origin) = (text.to_owned(), origin.to_owned());

@@ -9,7 +9,7 @@ use pyo3::{prelude::*, types::PyBytes};
 use crate::error::{input_error, os_error, scenario_error};
 use crate::{interruptible::interruptible, part_file::PartFile};
 
-/// Of a text that is read at once [B]: some milliseconds' work.
+/// Piece of a text that is read at once [B]: some milliseconds' work.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// The jobs of a scenario, as files that the executor reads.
@@ -20,13 +20,13 @@ pub struct Schedules {
 
 #[pymethods]
 impl Schedules {
-    /// What the scenario is called.
+    /// Returns the name of the scenario.
     #[getter]
     fn name(&self) -> &str {
         &self.schedules.name
     }
 
-    /// Of all random streams.
+    /// Returns the seed of all random streams.
     #[getter]
     fn seed(&self) -> u64 {
         self.schedules.seed
@@ -65,7 +65,7 @@ pub struct Schedule {
 
 #[pymethods]
 impl Schedule {
-    /// What tables call the job.
+    /// Returns the name of the job in tables.
     #[getter]
     fn name(&self) -> &str {
         &self.job.name

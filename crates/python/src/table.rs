@@ -81,7 +81,7 @@ fn lent(column: &Column) -> ArrayRef {
 
 #[pymethods]
 impl Table {
-    /// What the table is called in a result.
+    /// Returns the name of the table in a result.
     #[getter]
     fn name(&self) -> &str {
         &self.name

@@ -130,7 +130,7 @@ fn dragonfly(a: u32, routing: RoutingKind) -> (Topology, Paths, Vec<Priority>) {
     (topology, Paths::PerPacket(routing), priorities)
 }
 
-/// What the first thread has had of processors; zero where the kernel does not say so.
+/// Returns the processor time that the first thread has had; zero where the kernel does not report it.
 fn processor_time() -> time::Duration {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     time::Duration::from_nanos(text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0))

@@ -16,7 +16,7 @@ use etherweave_workload::TrafficSize;
 use crate::report::{FlowRow, PortRow, StreamRow};
 use crate::{build::credit_memory, build::late_flows, shard::Shard};
 
-/// What an allocation takes beside its content [B], about.
+/// Memory that an allocation takes beside its content [B], about.
 const ALLOCATION: u64 = 16;
 /// A name of a host or a switch in a row [B]: short texts take the smallest allocation.
 const NAME: u64 = 32;
@@ -25,7 +25,7 @@ const PLAN: u64 = 24 + 16 + 32 + 8;
 /// Events that an endpoint has in the queue beside those of its packets: timers.
 const TIMERS: u64 = 2;
 
-/// What a run keeps, and what it needs for a while [B].
+/// Memory that a run keeps, and memory that it needs for a while [B].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RunMemory {
     /// The topology, ports, switches and hosts.
@@ -121,7 +121,7 @@ fn services(topology: &Topology, params: &SimParams) -> u64 {
     times((0..topology.switches()).map(pairs).sum(), size_of::<Time>())
 }
 
-/// What an end has beside itself that sends; one end of a stream does not.
+/// Returns the memory that an end has beside itself that sends; one end of a stream does not.
 fn sending(params: &SimParams) -> u64 {
     params.transports().map(Protocol::memory).max().unwrap_or_default()
 }
@@ -142,7 +142,7 @@ fn packet() -> u64 {
     (size_of::<Packet>() + size_of::<u32>() + size_of::<Event>()) as u64
 }
 
-/// At most what ranks send before they wait, what windows admit, and what buffers hold; as many answers.
+/// Bounds packets by those that ranks send before they wait, windows admit, and buffers hold; as many answers.
 fn packets(topology: &Topology, params: &SimParams, traffic: &[TrafficSize]) -> u64 {
     let window = params.transports().map(|transport| transport.window().bytes.get()).max().unwrap_or_default();
     let mtu = params.transports().map(|transport| transport.payload().get()).min().unwrap_or(1);
@@ -156,7 +156,7 @@ fn packets(topology: &Topology, params: &SimParams, traffic: &[TrafficSize]) -> 
         .saturating_mul(2)
 }
 
-/// What all switches can hold [B].
+/// Returns the data that all switches can hold [B].
 fn switch_buffers(topology: &Topology, params: &SimParams) -> u64 {
     match params.switch.model {
         SwitchModel::SharedBuffer => (topology.switches() as u64).saturating_mul(params.switch.buffer.get()),

@@ -156,7 +156,7 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
     }
 }
 
-/// What ranks do, once a message: a call, so that comparisons are enough for packets.
+/// Fetches for events of ranks, once a message: a call, so that comparisons are enough for packets.
 #[inline(never)]
 fn fetch_first_of_rank(wires: &Wires, hosts: &Hosts, event: &Event) {
     if event.key.is(Kind::Announce) {

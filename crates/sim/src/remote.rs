@@ -6,7 +6,7 @@ use etherweave_primitives::Time;
 
 use crate::shard::Shard;
 
-/// What the shards of one worker do to those of another: outboxes, each after the place of its receiver among them.
+/// Effects of the shards of one worker on those of another: outboxes, each after the place of its receiver among them.
 #[derive(Default)]
 pub(crate) struct WorkerOutbox {
     /// The first `used` hold something; the others keep their memory.
@@ -62,7 +62,7 @@ impl Wire for WorkerOutbox {
     }
 }
 
-/// What workers know together at the end of a window.
+/// State that workers know together at the end of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RunState {
     /// Earliest pending event.

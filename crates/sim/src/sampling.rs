@@ -23,10 +23,10 @@ use etherweave_switch::Switches;
 
 use crate::report::{FlowSampleRow, HostSampleRow, PortSampleRow};
 
-/// What is sampled during a run, and when.
+/// Ports, flows and hosts that are sampled during a run, and when.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sampling {
-    /// From one sample to the next; not 0.
+    /// Time from one sample to the next; not 0.
     pub period: Duration,
     /// Start of the first period, a multiple of `period`.
     pub from: Duration,
@@ -34,7 +34,7 @@ pub struct Sampling {
     pub until: Option<Duration>,
     /// Channels whose sending ports are sampled, each once.
     pub ports: Vec<ChannelId>,
-    /// Of the sampled ports, how many are reported: those that sent most. Absent: all.
+    /// Number of sampled ports that are reported: those that sent most. Absent: all.
     pub busiest: Option<u32>,
     /// Flows that are sampled.
     pub flows: Vec<FlowSelection>,
@@ -120,7 +120,7 @@ pub(crate) struct FlowSample {
     pub timeouts: u64,
     /// Window of the transport [B].
     pub window: u64,
-    /// In the network, as far as the source knows [B].
+    /// Bytes in the network, as far as the source knows [B].
     pub in_flight: u64,
     /// Rate of the rate limiter [bit/s]; 0 without one.
     pub rate: u64,

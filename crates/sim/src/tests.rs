@@ -12,7 +12,7 @@ use crate::{Captured, Experiment, Finish, Job, PacketKind, PairConnections, Path
 /// Packets to observe, and bytes of each on the wire.
 const PACKETS: u64 = 200_000;
 const WIRE: u32 = 1_000;
-/// At 100 Gb/s [ps].
+/// Service time at 100 Gb/s [ps].
 const SERVICE: f64 = WIRE as f64 * 80.0;
 
 fn experiment() -> Experiment {

@@ -17,9 +17,9 @@ use etherweave_primitives::BitRate;
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(align(32))]
 pub struct Group {
-    /// In the reserve and the pool [B].
+    /// Bytes in the reserve and the pool.
     pub stored: u32,
-    /// In the headroom [B].
+    /// Bytes in the headroom.
     pub headroom: u32,
     /// Most that was ever in the buffer, headroom included [B].
     pub peak: u32,
@@ -63,7 +63,7 @@ pub enum Admission {
 /// Sizes that all groups of a switch share.
 #[derive(Clone, Debug)]
 pub struct BufferSizes {
-    /// Of one group [B].
+    /// Reserve of one group [B].
     pub reserve: u32,
     /// Shared by all [B].
     pub pool: u32,
@@ -94,7 +94,7 @@ impl BufferSizes {
 }
 
 impl BufferSizes {
-    /// Of a switch that shares nothing.
+    /// Sizes of a switch that shares nothing.
     pub const NONE: BufferSizes = BufferSizes {
         reserve: 0,
         pool: 0,
@@ -104,7 +104,7 @@ impl BufferSizes {
         cell: 1,
     };
 
-    /// What a packet of `bytes` takes of the memory [B].
+    /// Returns the memory that a packet of `bytes` takes [B].
     #[inline]
     fn occupied(&self, bytes: u32) -> u32 {
         if self.cell == 1 { bytes } else { bytes.next_multiple_of(self.cell) }
@@ -129,7 +129,7 @@ impl Limit {
         }
     }
 
-    /// What a group or queue may take of a pool with `free` bytes left [B].
+    /// Returns the bytes that a group or queue may take of a pool with `free` bytes left.
     #[inline]
     pub fn bytes(self, free: u32) -> u64 {
         match self {
@@ -139,7 +139,7 @@ impl Limit {
     }
 }
 
-/// What is left of the pool, and the most that was ever used of it.
+/// Pool of a switch: its use, and the most that was ever used of it.
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
     sizes: BufferSizes,

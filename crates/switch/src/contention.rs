@@ -28,7 +28,7 @@ const TURN_MAX: u64 = 28;
 struct Rival {
     /// Its input, by the number at the switch.
     input: u16,
-    /// Which packet it is, wherever in memory.
+    /// Identity of the packet, wherever in memory.
     identity: u64,
 }
 

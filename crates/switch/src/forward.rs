@@ -54,7 +54,7 @@ impl Switches {
         self.forward(wires, ingress, egress, priority, handle);
     }
 
-    /// As much of a packet is in as must be before it leaves by `egress`.
+    /// Forwards a packet of which as much is in as must be before it leaves by `egress`.
     #[inline(always)]
     pub fn forward(&mut self, wires: &mut Wires, ingress: PortIndex, egress: PortIndex, priority: u8, handle: Handle) {
         let class = wires.constants.scheduler.class(priority);

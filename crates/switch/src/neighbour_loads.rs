@@ -46,18 +46,18 @@ impl QueueNumbers {
 /// Queues of a shard's switches and of their neighbours.
 pub struct NeighbourLoads {
     numbers: Arc<QueueNumbers>,
-    /// From a change until others know it.
+    /// Time from a change until others know it.
     delay: Duration,
-    /// What marks a port as saturated, with its packets in bytes.
+    /// Threshold that marks a port as saturated, with its packets in bytes.
     saturation: Option<Saturation>,
-    /// By queue [B].
+    /// Known load by queue [B].
     known: Vec<u32>,
     /// The last report of each queue of the shard [B].
     reported: Vec<u32>,
     /// Reports that are not yet known, of this shard, and of others.
     own: VecDeque<LoadReport>,
     others: VecDeque<LoadReport>,
-    /// By switch of the shard: other shards with neighbours.
+    /// Other shards with neighbours, by switch of the shard.
     shards: IndexVec<SwitchIndex, Vec<u32>>,
 }
 
@@ -102,7 +102,7 @@ impl NeighbourLoads {
         self.others.make_contiguous().sort_by_key(|report| report.time);
     }
 
-    /// What the queue of another switch is known to hold [B].
+    /// Returns the bytes that the queue of another switch is known to hold.
     pub fn queued(&self, switch: u32, port: u8, class: usize) -> u32 {
         self.numbers.of(switch, port, class).map_or(0, |queue| self.known[queue as usize])
     }

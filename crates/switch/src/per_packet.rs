@@ -121,7 +121,7 @@ impl PreparedRouting {
         self.routing.clone()
     }
 
-    /// What a scenario calls the routing.
+    /// Returns the name of the routing in a scenario.
     pub fn name(&self) -> &'static str {
         self.kind.name()
     }
@@ -141,7 +141,7 @@ impl PreparedRouting {
         self.routing.neighbourhood()
     }
 
-    /// What marks a global port as saturated.
+    /// Returns the threshold that marks a global port as saturated.
     pub fn saturation(&self) -> Option<Saturation> {
         self.routing.saturation()
     }

@@ -46,7 +46,7 @@ impl Switch {
 /// All switches of a shard.
 #[derive(Default)]
 pub struct Switches {
-    /// What decides for every packet, where paths are not chosen per flow.
+    /// Routing that decides for every packet, where paths are not chosen per flow.
     pub routing: Option<PreparedRouting>,
     /// Switches, whose ports lie with the wires.
     pub switches: IndexVec<SwitchIndex, Switch>,

@@ -14,9 +14,9 @@ use etherweave_topology::LinkClass;
 /// The shard at the far end of all links, which does not exist.
 const ELSEWHERE: u32 = 1;
 const RATE: BitRate = BitRate::from_gbps(100);
-/// From the last bit sent to service at the far end.
+/// Time from the last bit sent to service at the far end.
 const DELAY: Duration = Duration::from_ns(300);
-/// Of a packet [B on the wire].
+/// Size of a packet [B on the wire].
 const WIRE: u32 = 1_250;
 /// It takes 1,250 · 8 / 100 ns.
 const SERVICE: Duration = Duration::from_ns(100);

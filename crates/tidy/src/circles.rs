@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::{File, Finding};
 
-/// Which files a file imports, by path.
+/// Files that a file imports, by path.
 pub type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// One finding per set of files that import each other, with a shortest circle among them.

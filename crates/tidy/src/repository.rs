@@ -17,7 +17,7 @@ impl File {
         Self { path: path.into(), text: text.into() }
     }
 
-    /// What follows the last dot of the name; the name itself when there is none (`Makefile`).
+    /// Returns the text after the last dot of the name; the name itself when there is none (`Makefile`).
     pub fn extension(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
         name.rsplit('.').next().unwrap_or(name)
@@ -44,14 +44,14 @@ impl File {
     }
 }
 
-/// What is wrong, and where.
+/// Mistake and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Path from the root.
     pub path: String,
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong and what would be right.
+    /// Mistake, and what would be right.
     pub what: String,
 }
 

@@ -19,7 +19,7 @@ pub const PURE: [&str; 13] = [
     "power",
 ];
 
-/// What a pure crate does not touch, and why.
+/// Names that a pure crate does not use, and why.
 const WORLD: [(&str, &str); 12] = [
     ("std::fs", "files are read in `scenario`"),
     ("std::env::", "the environment is read in `scenario`"),

@@ -90,7 +90,7 @@ fn statements(text: &str) -> Vec<String> {
     trees
 }
 
-/// What a line of `use` names, or begins to.
+/// Returns the names that a line of `use` imports, or begins to.
 fn tree(line: &str) -> Option<&str> {
     let private = match line.strip_prefix("pub") {
         Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,

@@ -7,7 +7,7 @@ pub const LINES_MAX: usize = 800;
 /// Beyond this one should look for it [lines].
 pub const LINES_USUAL: usize = 300;
 
-/// By docs/site/key_types.py, from the schema.
+/// File that docs/site/key_types.py makes from the schema.
 const GENERATED: &str = "python/etherweave/api/scenario_keys.pyi";
 
 /// Written by people, line by line; tables, schemas, licences and pictures are not.
@@ -24,7 +24,7 @@ pub fn is_code(file: &File) -> bool {
     is_written(file) && file.extension() != "md"
 }
 
-/// At most [`LINES_MAX`] lines.
+/// Checks that a file has at most [`LINES_MAX`] lines.
 pub fn length(file: &File) -> Vec<Finding> {
     let lines = file.text.lines().count();
     let excess = is_written(file) && lines > LINES_MAX;

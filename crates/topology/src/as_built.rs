@@ -202,7 +202,7 @@ impl NodeNames {
     }
 }
 
-/// What does not work, by index of node and of link.
+/// Nodes and links that do not work, by index.
 struct Failures {
     nodes: Vec<bool>,
     links: Vec<bool>,

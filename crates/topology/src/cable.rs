@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use etherweave_primitives::{BitRate, Length};
 
-/// What carries the signal.
+/// Medium that carries the signal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Medium {
     /// Passive twinaxial copper, or twisted pair.
@@ -68,7 +68,7 @@ impl Cable {
         self.length
     }
 
-    /// What it is made of when it carries `rate`.
+    /// Returns the medium of the cable when it carries `rate`.
     pub fn medium(self, rate: BitRate) -> Medium {
         self.medium.unwrap_or_else(|| Medium::reaching(self.length, rate))
     }

@@ -33,10 +33,10 @@ macro_rules! families {
         }
 
         impl TopologyKind {
-            /// What a scenario calls the families.
+            /// Names of the families in a scenario.
             pub const NAMES: &[&str] = &[$($name),*];
 
-            /// What a scenario calls the family.
+            /// Returns the name of the family in a scenario.
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$family(_) => $name,)*

@@ -34,7 +34,7 @@ pub struct ChannelEnd {
     pub port: Port,
 }
 
-/// What a link is for; cables, prices and some routings differ by it.
+/// Class of a link; cables, prices and some routings differ by it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LinkClass {
     /// Between a host and its switch.
@@ -70,9 +70,9 @@ pub struct Channel {
     pub rate: BitRate,
     /// How long the cable is [mm].
     pub length: Length,
-    /// What the cable is made of.
+    /// Medium of the cable.
     pub medium: Medium,
-    /// What the link is for.
+    /// Class of the link.
     pub class: LinkClass,
 }
 
@@ -81,7 +81,7 @@ pub const fn reverse(channel: ChannelId) -> ChannelId {
     ChannelId::new(channel.get() ^ 1)
 }
 
-/// What is connected to what. Made by a [`Builder`](crate::Builder) or a [`Family`](crate::Family).
+/// Connections of a fabric. Made by a [`Builder`](crate::Builder) or a [`Family`](crate::Family).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Topology {
     pub(crate) channels: Vec<Channel>,
@@ -275,7 +275,7 @@ impl Topology {
         self.levels[switch.index()]
     }
 
-    /// What the coordinates of a switch are called, most significant first; empty where a fabric has none. All but
+    /// Returns the names of the coordinates of a switch, most significant first; empty where a fabric has none. All but
     /// the last identify the neighbourhood that address plans may give a prefix: the pod, the group, the row.
     pub fn axes(&self) -> &[String] {
         &self.axes

@@ -55,8 +55,8 @@ pub(super) struct BranchTable<'a> {
     pub plane: usize,
     seed: u64,
     shares: Option<PathShares<'a>>,
-    /// By what paths depend on: the plane, and the switches of both hosts or the host that sends and the switch of the
-    /// other.
+    /// Ranges by the properties that paths depend on: the plane, and the switches of both hosts or the host that sends
+    /// and the switch of the other.
     known: BTreeMap<(usize, u32, SwitchId), BranchRange>,
 }
 

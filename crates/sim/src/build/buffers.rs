@@ -20,8 +20,8 @@ pub struct PortBuffer {
     pub headroom: Bytes,
     /// Buffer of each priority under credits; 0 without.
     pub credits: Bytes,
-    /// What all ports and priorities of the switch share; reserves, headroom and buffers under credits taken off. None
-    /// of an input-queued switch.
+    /// Memory that all ports and priorities of the switch share; reserves, headroom and buffers under credits taken
+    /// off. None of an input-queued switch.
     pub pool: Bytes,
 }
 
@@ -100,12 +100,13 @@ fn drain_time(constants: &RunConstants) -> Duration {
     nic.rate.serialization_time(Bytes::new(constants.largest_frame.into())) + nic.context_switch + nic.context_miss
 }
 
-/// From the last bit sent into a channel to the return of its credits, if the far end frees the room at once.
+/// Returns the time from the last bit sent into a channel to the return of its credits, if the far end frees the room
+/// at once.
 fn round_trip(channel: &Channel, constants: &RunConstants) -> Duration {
     delay(channel, &constants.params) + credit_delay(channel, constants)
 }
 
-/// From the moment when room is free to the arrival of its credits over a cable.
+/// Returns the time from the moment when room is free to the arrival of its credits over a cable.
 pub(super) fn credit_delay(channel: &Channel, constants: &RunConstants) -> Duration {
     let Some(credits) = credits(constants) else { return channel.length.propagation_time() };
     let wait = credits.update_spacing.map_or(Duration::ZERO, |spacing| channel.rate.serialization_time(spacing));
@@ -133,7 +134,7 @@ fn frames_in(span: Duration, channel: &Channel, constants: &RunConstants) -> Byt
     frame_room(channel, constants) * frames
 }
 
-/// What a largest frame on a channel takes of a buffer under credits.
+/// Returns the room that a largest frame on a channel takes of a buffer under credits.
 fn frame_room(channel: &Channel, constants: &RunConstants) -> Bytes {
     let unit = credits(constants).map_or(1, |credits| credits.unit.get());
     let largest = constants.largest_frame + outer_header(channel, constants);
@@ -141,7 +142,7 @@ fn frame_room(channel: &Channel, constants: &RunConstants) -> Bytes {
     Bytes::new(stored.next_multiple_of(unit))
 }
 
-/// What buffers under credits take of the memory behind `ports`, which send into these channels.
+/// Returns the memory that buffers under credits take behind `ports`, which send into these channels.
 pub(crate) fn credit_memory(topology: &Topology, ports: &[ChannelId], constants: &RunConstants) -> Bytes {
     let priorities = credits(constants).map_or(0, |credits| credits.priorities.len() as u64);
     let buffer = |&id: &ChannelId| credit_buffer(topology.channel(reverse(id)), constants);

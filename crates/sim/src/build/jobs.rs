@@ -236,7 +236,7 @@ fn core_number(host: HostIndex, cores: Option<&CoreParams>, core: impl Fn(&CoreP
     cores.map_or(OWN_CORE, |cores| CoreIndex::new(host.get() * cores.count() + core(cores)))
 }
 
-/// What a connection of a host can send: by one port, or by all in turn.
+/// Returns the rate at which a connection of a host can send: by one port, or by all in turn.
 fn sending_rate(experiment: &Experiment, host: HostId) -> BitRate {
     let topology = &experiment.topology;
     let rates = topology.host_channels(host).iter().map(|&channel| topology.channel(channel).rate.as_bps());

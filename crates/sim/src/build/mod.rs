@@ -61,13 +61,13 @@ use layout::Layout;
 /// Programs or streams on hosts.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// For reports.
+    /// Name for reports.
     pub name: String,
     /// Host of each rank; of streams, no host twice.
     pub hosts: Vec<HostId>,
-    /// Which core of its host each rank runs on, where ranks share cores.
+    /// Core of its host that each rank runs on, where ranks share cores.
     pub binding: Binding,
-    /// What the ranks do.
+    /// Operations of the ranks.
     pub traffic: Traffic,
     /// 802.1Q priority of all its packets.
     pub priority: Priority,
@@ -95,24 +95,24 @@ pub enum PairConnections {
 /// Most connections of a pair of ranks.
 pub const CONNECTIONS_MAX: u32 = 1024;
 
-/// What chooses the paths of packets.
+/// Choice of the paths of packets.
 #[derive(Clone, Debug)]
 pub enum Paths {
     /// Every flow keeps one path.
     PerFlow {
-        /// Which channels lead to which host.
+        /// Channels that lead to each host.
         routing: RoutingTable,
-        /// Which of them a flow uses.
+        /// Selection of the one that a flow uses.
         selection: HashSelection,
     },
     /// Every switch decides for every packet.
     PerPacket(PreparedRouting),
 }
 
-/// What is simulated.
+/// Experiment that is simulated.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// What is connected to what.
+    /// Connections of the fabric.
     pub topology: Topology,
     /// How packets find their way: which paths, and what chooses among them.
     pub paths: Paths,

@@ -18,9 +18,9 @@ rows! {
         host: u32 ["host" = |row, names| names.host(row.host)];
         /// Number of the stream in its rank.
         stream: u8 ["stream"];
-        /// What it did.
+        /// Kind of the activity.
         kind: ActivityKind ["activity" = |row, _| row.kind.name()];
-        /// From when.
+        /// Start of the activity.
         start: Time ["start_ns"];
         /// Until when.
         end: Time ["end_ns"];

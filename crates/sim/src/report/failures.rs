@@ -67,7 +67,7 @@ impl Simulation {
             .collect()
     }
 
-    /// What of each sender has reached its receiver, where links fail.
+    /// Returns the bytes of each sender that have reached its receiver, where links fail.
     pub(super) fn received(&self) -> Vec<(u32, u64)> {
         let ends = self
             .shards

@@ -9,7 +9,7 @@ use etherweave_primitives::Priority;
 
 use crate::{remote::RunState, run::Simulation};
 
-/// What a port has counted that its peer reports.
+/// Counts of a port that its peer reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct FarPort {
     /// Packets and bytes sent, by priority.
@@ -40,7 +40,7 @@ pub(super) struct FarEnds {
 }
 
 impl FarEnds {
-    /// Of one process: sends each near end to the process that has its far end.
+    /// Exchanges ends of one process: sends each near end to the process that has its far end.
     pub fn of(simulation: &Simulation, processes: &Processes) -> FarEnds {
         let (mut ports, mut endpoints) = (processes.end(), processes.end());
         for shard in &simulation.shards {
@@ -77,7 +77,7 @@ impl FarEnds {
         far.unwrap_or_else(|| self.ports[&(shard, port)].clone())
     }
 
-    /// What the other end of a connection has received.
+    /// Returns the counts of data that the other end of a connection has received.
     pub fn received(&self, simulation: &Simulation, shard: u32, endpoint: EndpointIndex) -> ReceivedCounts {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
         let Endpoint { remote, remote_link, .. } = near.hosts.nics.endpoints[endpoint];

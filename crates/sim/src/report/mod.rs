@@ -131,7 +131,7 @@ pub struct Report {
     pub totals: Totals,
     /// Fingerprint of all events.
     pub fingerprint: Option<Fingerprint>,
-    /// What flow-level mode leaves out.
+    /// Effects that flow-level mode leaves out.
     pub left_out: LeftOut,
     /// Ports that wait for each other for ever, if any do.
     pub deadlock: Option<String>,

@@ -22,9 +22,9 @@ pub(crate) struct ReportPart {
     /// Rounds that repetitions stand for.
     pub repetitions: Vec<RepetitionRow>,
     pub(super) logs: Vec<HostsLog>,
-    /// By the channel that the port sends into.
+    /// Rows by the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,
-    /// By job.
+    /// Rows by job.
     pub streams: Vec<(u32, StreamRow)>,
     /// Job, flow and start of flows that wait for others.
     pub late_starts: Vec<(u32, u32, Time)>,
@@ -42,11 +42,11 @@ pub(crate) struct ReportPart {
     pub rates: Vec<(ChannelId, RateRow)>,
     /// Links that were down.
     pub failures: Vec<(ChannelId, FailureRow)>,
-    /// What they lost, by channel and time of the failure.
+    /// Data that they lost, by channel and time of the failure.
     pub losses: Vec<((ChannelId, Time), LostData)>,
     /// Data that arrived after it was sent again.
     pub resent: Vec<ResentData>,
-    /// What has arrived, by number of the sending connection end [B].
+    /// Data that has arrived, by number of the sending connection end [B].
     pub received: Vec<(u32, u64)>,
     /// Losses of switches.
     pub switch_drops: Vec<(ChannelId, LosslessDrop)>,

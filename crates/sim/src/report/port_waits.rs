@@ -85,7 +85,7 @@ impl Simulation {
     }
 }
 
-/// What divides the waits of messages by ports.
+/// Division of the waits of messages by ports.
 struct Division<'s> {
     run: &'s Simulation,
     trace: &'s Trace,

@@ -20,7 +20,7 @@ rows! {
         peer: String ["peer"];
         /// Rate of the channel that the port sends into.
         rate: BitRate ["rate_gbps"];
-        /// What the link is for.
+        /// Class of the link.
         class: LinkClass ["class" = |row, _| row.class.name()] wire class_number => class_of;
         /// 802.1Q priority.
         priority: Priority ["priority"];
@@ -57,7 +57,7 @@ rows! {
         drops_packets: u64 ["drops_packets"];
         /// Bytes lost.
         drops_bytes: u64 ["drops_bytes"];
-        /// Of the packets lost, those that found no buffer in the ring of their receive queue.
+        /// Packets, of those lost, that found no buffer in the ring of their receive queue.
         rx_out_of_buffer: u64 ["rx_out_of_buffer"];
         /// Packets received with a wrong frame check sequence, from a degraded link; at a host also those that were
         /// damaged before a cut-through switch.

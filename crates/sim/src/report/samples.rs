@@ -41,7 +41,7 @@ rows! {
         time: Time ["time_ns"];
         /// Length of the period: that of the last one may be shorter.
         duration: Duration ["duration_ns"];
-        /// Which of [`Samples::port_names`].
+        /// Index of the port in [`Samples::port_names`].
         port: u32 [
             "node" = |row, samples| samples.port_names[row.port as usize].node.clone(),
             "port" = |row, samples| samples.port_names[row.port as usize].port,
@@ -73,7 +73,7 @@ rows! {
         time: Time ["time_ns"];
         /// Length of the period: that of the last one may be shorter.
         duration: Duration ["duration_ns"];
-        /// Which of [`Samples::flow_names`].
+        /// Index of the flow in [`Samples::flow_names`].
         flow: u32 [
             "source_host" = |row, samples| samples.flow_names[row.flow as usize].source_host.clone(),
             "destination_host" = |row, samples| samples.flow_names[row.flow as usize].destination_host.clone(),
@@ -83,7 +83,7 @@ rows! {
         bytes: u64 ["bytes", "goodput_gbps" = |row, _| gbps(row.bytes, row.duration)];
         /// Congestion window (TCP), or the window of the transport [B].
         window_bytes: u64 ["window_bytes"];
-        /// In the network, as far as the source knows [B].
+        /// Bytes in the network, as far as the source knows [B].
         in_flight_bytes: u64 ["in_flight_bytes"];
         /// Rate of the rate limiter (DCQCN), if there is one.
         rate: Option<BitRate> ["rate_gbps"];
@@ -122,11 +122,11 @@ rows! {
 pub struct Samples {
     /// Ports and priorities that carried, lost or held anything in any period, in the order of nodes.
     pub port_names: Vec<SampledPortName>,
-    /// By time, then in the order of names.
+    /// Rows by time, then in the order of names.
     pub ports: Vec<PortSampleRow>,
     /// Flows that sent data in any period, by hosts and number.
     pub flow_names: Vec<SampledFlowName>,
-    /// By time, then in the order of names.
+    /// Rows by time, then in the order of names.
     pub flows: Vec<FlowSampleRow>,
     /// Hosts that are sampled, in the order of the topology.
     pub host_names: Vec<String>,
@@ -142,7 +142,7 @@ fn gbps(bytes: u64, span: Duration) -> f64 {
 type Series = (usize, usize);
 
 impl Simulation {
-    /// Of all processes, on the first.
+    /// Merges the samples of all processes, on the first.
     pub(super) fn samples_on(&self, processes: &Processes) -> Option<Samples> {
         let samplers = self.shards.iter().filter_map(|shard| shard.sampler.as_deref());
         let own: Vec<&SampledRows> = samplers.map(|sampler| &sampler.samples).collect();

@@ -43,7 +43,7 @@ fn half_bus() -> Pcie {
     Pcie { width: 8, ..Pcie::default() }
 }
 
-/// What the bus leaves of its rate, when a packet of the wire costs it `bytes`.
+/// Returns the rate that the bus leaves, when a packet of the wire costs it `bytes`.
 fn rate_gbps(bytes: u32) -> f64 {
     let wire = PAYLOAD + RoceSizes::new(RoceVersion::V2, true).middle_overhead();
     half_bus().rate().as_bps() as f64 / 1e9 * f64::from(wire) / f64::from(bytes)
@@ -81,7 +81,7 @@ fn with_bus(pcie: Pcie, bytes: u64, fidelity: Fidelity) -> Duration {
     run(&experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]), 1).iterations[0].duration
 }
 
-/// With its envelope of 8 B a message of 228 B is as long as a work request can hold, and goes with the doorbell.
+/// A message of 228 B with its envelope of 8 B is as long as a work request can hold, and goes with the doorbell.
 /// Another of 229 B waits until the NIC has read it, in either direction. Of a rendezvous, the response is read.
 #[test]
 fn a_nic_reads_what_does_not_go_with_the_doorbell() {
@@ -110,7 +110,7 @@ fn reads_of_messages_that_follow_each_other_overlap() {
     assert!((read_latency..read_latency * 2).contains(&added), "{added}");
 }
 
-/// In each direction, the first packet of a message is read, and the last one written, before it goes on: of a message
+/// The first packet of a message is read, and the last one written, before it goes on, in each direction: of a message
 /// of a packet the same one. The envelope of MPI travels in it.
 #[test]
 fn a_nic_that_holds_packets_adds_the_bus_twice_in_each_direction() {

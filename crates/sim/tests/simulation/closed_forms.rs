@@ -7,7 +7,7 @@ use etherweave_workload::{StreamSpec, Traffic};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, run_for};
 
-/// At 100 Gb/s [ps/B].
+/// Time of a byte at 100 Gb/s [ps/B].
 const BYTE: u64 = 80;
 /// 10 m of cable at 5 ns/m.
 const CABLE: Duration = Duration::from_ns(50);

@@ -54,8 +54,8 @@ fn a_stop_loses_packets_when_it_lasts_until_the_buffer_is_full() {
     assert!(stopped(22, FlowControl::None {}).totals.dropped > 0);
 }
 
-/// What goes out over the bus while reception stands still is not in the buffer: acknowledgements 170 us apart come
-/// into stops of 300 us, and find room.
+/// Packets that go out over the bus while reception stands still are not in the buffer: acknowledgements 170 us apart
+/// come into stops of 300 us, and find room.
 #[test]
 fn sending_during_a_stop_fills_no_buffer() {
     let transport =

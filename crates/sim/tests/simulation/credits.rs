@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for, tcp};
 use crate::threads::assert_same_on_any_threads;
 
-/// At 100 Gb/s [ps/B].
+/// Time of a byte at 100 Gb/s [ps/B].
 pub const BYTE: u64 = 80;
 pub const MTU: u64 = 4_096;
 
@@ -76,7 +76,7 @@ fn row<'a>(report: &'a Report, node: &str, peer: &str) -> &'a PortRow {
     report.ports.iter().find(|row| row.node == node && row.peer == peer).expect("a port that counted something")
 }
 
-/// From the first bit of a packet on the cable between the switches to the return of its credits.
+/// Returns the time from the first bit of a packet on the cable between the switches to the return of its credits.
 fn round_trip(params: &SimParams, credits: &Credits, cable: u64) -> Duration {
     let before_service = match params.switch.forwarding {
         Forwarding::StoreAndForward => middle() * BYTE,

@@ -109,7 +109,7 @@ fn damage_is_no_loss_of_a_buffer() {
     assert!(report.totals.in_flight <= RoceParams::default().window.get() / MTU, "{:?}", report.totals);
 }
 
-/// From the end of a packet to the end of its answer, in an idle network of a switch that cuts through.
+/// Returns the time from the end of a packet to the end of its answer, in an idle network of a cut-through switch.
 fn round_trip(params: &SimParams) -> Duration {
     let wire = |bytes: u64| BitRate::from_gbps(100).serialization_time(Bytes::new(bytes));
     let one_way =
@@ -172,7 +172,7 @@ fn goodput_is_that_of_selective_repeat() {
     assert!(flow.out_of_order > errors, "each gap has packets behind it: {flow:?}");
 }
 
-/// What a fat tree of one uplink does under errors on that of leaf 0.
+/// Returns an experiment with a fat tree of one uplink under errors on that of leaf 0.
 fn tree(params: SimParams, bit_error_rate: f64) -> Experiment {
     let tree = FatTree { leaves: 3, hosts_per_leaf: 4, links_per_core: 1, ..FatTree::default() };
     let topology = tree.generate().unwrap();

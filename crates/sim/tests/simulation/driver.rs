@@ -13,7 +13,7 @@ const REQUEST: u64 = 64;
 const ANSWER: u64 = 4096;
 /// Work for a request.
 const SERVICE: Duration = Duration::from_us(5);
-/// From an answer to the next request.
+/// Time from an answer to the next request.
 const THINK: Duration = Duration::from_us(20);
 
 /// Answers requests one after another, and stops after so many.
@@ -54,7 +54,7 @@ impl Driver for Server {
 struct Client {
     left: u32,
     asked: Time,
-    /// What it waits for in all [ps].
+    /// Time that it waits in all [ps].
     waited: Arc<AtomicU64>,
     thinking: Option<u32>,
 }
@@ -85,7 +85,7 @@ impl Driver for Client {
     }
 }
 
-/// What clients that ask so often each yield on some threads: a report, and what they waited in all.
+/// Runs clients that ask so often each on some threads: returns a report, and the time that they waited in all.
 fn service(params: &SimParams, clients: u32, requests: u32, threads: usize) -> (Report, Duration) {
     let waited = Arc::new(AtomicU64::new(0));
     let all: Vec<Rank> = (1..=clients).map(Rank::new).collect();

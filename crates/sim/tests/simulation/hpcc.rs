@@ -26,8 +26,8 @@ fn incast(sources: u32) -> Report {
     run_for(&experiment, FROM + SPAN)
 }
 
-/// Of the port that all share: the share of its capacity that was sent, and its queue [packets], half and 95 % of the
-/// time at most.
+/// Returns, of the port that all share, the share of its capacity that was sent, and its queue [packets], half and 95 %
+/// of the time at most.
 fn link(report: &Report) -> (f64, [u64; 2]) {
     let samples = report.samples.as_ref().expect("they are asked for");
     let rows = |port: u32| samples.ports.iter().filter(move |row| row.port == port);

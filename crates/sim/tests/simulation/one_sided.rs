@@ -58,7 +58,7 @@ fn operations_over_roce_take_the_sum_of_their_parts() {
     }
 }
 
-/// What rank 0 does to rank 1, which computes for a millisecond.
+/// Returns the time of an access of rank 0 to rank 1, which computes for a millisecond.
 fn time_beside_a_busy_target(params: SimParams, access: Access) -> Duration {
     let op = Op::OneSided { access, peer: Rank::new(1), bytes: 8 };
     let origin = Program::new([Block::measured(vec![Op::IterationStart, op, Op::WaitAll, Op::IterationEnd], 1)]);

@@ -138,7 +138,7 @@ fn endless(sources: u32, params: SimParams) -> Experiment {
 
 /// Bytes of a data packet on the wire: payload, preamble and gap, tagged Ethernet, IPv4, UDP, BTH, ICRC.
 const WIRE: u64 = 4_096 + 20 + 22 + 20 + 8 + 12 + 4;
-/// What it takes of a buffer: its frame without preamble and gap [B].
+/// Room that it takes of a buffer: its frame without preamble and gap [B].
 const STORED: u64 = WIRE - 20;
 /// 100 packets at 100 Gb/s, 80 ps for a byte.
 const HUNDRED: Duration = Duration::from_ps(100 * WIRE * 80);

@@ -36,8 +36,8 @@ fn end_on(topology: Topology, packets: u64, shaper: Option<TokenBucket>) -> Time
     run(&experiment(topology, params, vec![job]), 1).streams[0].end
 }
 
-/// What a shaper counts of a packet of 4 KiB: addresses, type and what follows, without the check sequence. On the
-/// wire it is 24 B more.
+/// Returns the bytes that a shaper counts of a packet of 4 KiB: addresses, type and what follows, without the check
+/// sequence. On the wire it is 24 B more.
 fn frame() -> u64 {
     4_096 + u64::from(RoceSizes::new(RoceVersion::V2, true).middle_overhead()) - 24
 }

@@ -24,7 +24,7 @@ fn a_rank_that_waits_for_ever_is_reported() {
     assert_eq!(report, "job job: rank 0 on host0 waits for 1 request: a message of rank 1 with tag 7");
 }
 
-/// What a run that ends stuck says.
+/// Returns the report of a run that ends stuck.
 fn stuck_report(traffic: Traffic) -> String {
     let experiment = experiment(one_switch(2), roce(), vec![job_of(traffic, Priority::new(0))]);
     match Simulation::build(&experiment, 1).unwrap().run(Time::MAX, &mut |_| true) {

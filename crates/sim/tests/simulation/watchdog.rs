@@ -50,7 +50,7 @@ fn storm(report: &Report) -> &StormRow {
     storm
 }
 
-/// What a stream has brought to its receiver [B].
+/// Returns the bytes that a stream has brought to its receiver [B].
 fn received(report: &Report, number: usize) -> u64 {
     report.streams[number].bytes
 }
@@ -124,7 +124,7 @@ fn a_deadlock_of_five_switches_is_broken() {
     assert!(report.streams.iter().all(|stream| stream.bytes == 1_000_000), "{:?}", report.streams);
 }
 
-/// At 90 us the ring is full, and the look at 150 us finds it so: only a watchdog that acts goes on after that.
+/// The ring is full at 90 us, and the look at 150 us finds it so: only a watchdog that acts goes on after that.
 #[test]
 fn a_deadlock_at_the_time_limit_is_final_unless_a_watchdog_acts() {
     let finish = |watchdog| {

@@ -111,7 +111,7 @@ fn attributes((rate, length, medium, class): CableKind, links: usize) -> String 
     attributes
 }
 
-/// What parallel links may differ in.
+/// Properties that parallel links may differ in.
 type CableKind = (BitRate, Length, Medium, LinkClass);
 
 /// How many links there are of each kind, in the order of ports.

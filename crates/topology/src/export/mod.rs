@@ -34,7 +34,7 @@ use etherweave_primitives::InputError;
 pub struct ExportFile {
     /// How the file's name ends, after the fabric's: "-cables.csv".
     pub suffix: &'static str,
-    /// What is in it.
+    /// Content of the file.
     pub text: String,
 }
 
@@ -100,14 +100,14 @@ macro_rules! exports {
             /// All of them.
             pub const ALL: &[Export] = &[$(Export::$format),*];
 
-            /// What users call it.
+            /// Returns the name of the format in commands.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Export::$format => $name,)*
                 }
             }
 
-            /// What it is, in a sentence.
+            /// Returns a sentence about the format.
             pub fn help(self) -> &'static str {
                 match self {
                     $(Export::$format => concat!($($doc),*).trim_start(),)*

@@ -5,7 +5,7 @@ use crate::{Channel, ChannelEnd, LinkClass, Node, Topology};
 
 /// A cable, or one leg of a breakout cable.
 pub(super) struct Pulled<'a> {
-    /// From 1.
+    /// Number, from 1.
     pub number: usize,
     /// Cables between the same two nodes have the same bundle, from 1.
     pub bundle: usize,
@@ -72,7 +72,7 @@ fn outwards(topology: &Topology, link: &Channel) -> [ChannelEnd; 2] {
     if height(link.from) <= height(link.to) { [link.from, link.to] } else { [link.to, link.from] }
 }
 
-/// What stands on a cable: its number after what all labels begin with.
+/// Returns the text on a cable: its number after what all labels begin with.
 pub(super) fn label(names: &ExportNames, cable: &Pulled<'_>) -> String {
     format!("{}{:07}", names.cable, cable.number)
 }

@@ -53,7 +53,7 @@ pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFi
     Ok(vec![ExportFile::new("-topology.conf", text)])
 }
 
-/// What the fabric has, so that a reader of the tree can say what it lacks.
+/// Describes the fabric, so that a reader of the tree can say what it lacks.
 fn fabric_line(topology: &Topology) -> String {
     let mut counts = BTreeMap::new();
     topology.links().for_each(|link| *counts.entry(link.rate).or_insert(0) += 1);
@@ -145,7 +145,7 @@ fn switch_links(topology: &Topology) -> impl Iterator<Item = [SwitchId; 2]> {
     })
 }
 
-/// Which switches are joined: each points towards the first of its part.
+/// Sets of switches that are joined: each points towards the first of its part.
 struct Joined(Vec<u32>);
 
 impl Joined {

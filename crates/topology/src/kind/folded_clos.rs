@@ -109,9 +109,9 @@ impl Family for FoldedClos {
         Ok(FamilyFit { smallest: member(request.hosts), largest })
     }
 
-    /// What half of the leaves can send up, the last of which may have fewer hosts than uplinks: no halves have less
-    /// between them, as what full leaves send fits every stage when it is spread evenly over the top switches. A single
-    /// leaf is not divided.
+    /// Returns the rate that half of the leaves can send up, the last of which may have fewer hosts than uplinks: no
+    /// halves have less between them, as what full leaves send fits every stage when it is spread evenly over the top
+    /// switches. A single leaf is not divided.
     fn bisection(&self) -> Option<Bisection> {
         let stages = self.stages().ok()?;
         let leaves = self.hosts.div_ceil(self.hosts_per_leaf());
@@ -253,8 +253,8 @@ impl FoldedClos {
         }
     }
 
-    /// With as much up as down, and where every subtree has equally many links to each of its parents, the tree is
-    /// rearrangeable (Beneš, "Mathematical theory of connecting networks and telephone traffic", 1965).
+    /// Checks whether the tree has as much up as down, and every subtree equally many links to each of its parents:
+    /// then it is rearrangeable (Beneš, "Mathematical theory of connecting networks and telephone traffic", 1965).
     fn is_rearrangeable(&self, stages: &[ClosStage]) -> bool {
         let mut down = self.hosts_per_leaf();
         let mut subtrees = vec![1; self.hosts.div_ceil(down) as usize];

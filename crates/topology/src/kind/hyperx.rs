@@ -40,8 +40,8 @@ impl Family for HyperX {
 
     row_answers!(Full);
 
-    /// As many hosts per switch as switches in a row (the balance of Kim et al., ISCA 2007, section 2) in the fewest
-    /// dimensions, the last one cut to what is needed and its spare ports given to parallel links.
+    /// Fits as many hosts per switch as switches in a row (the balance of Kim et al., ISCA 2007, section 2) in the
+    /// fewest dimensions, the last one cut to what is needed and its spare ports given to parallel links.
     fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         let balanced = Balanced::of(request)?;
         let hyperx = |last: Dimension| {

@@ -13,7 +13,7 @@ use crate::{LinkClass, Node, Topology};
 /// The rate between two halves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bisection {
-    /// In one direction [bit/s].
+    /// Rate in one direction [bit/s].
     pub rate: BitRate,
     /// How it is known.
     pub basis: BisectionBasis,
@@ -35,7 +35,7 @@ pub enum BisectionBasis {
 }
 
 impl Bisection {
-    /// By formula, at `bps` bits per second.
+    /// Returns a bisection known by formula, at `bps` bits per second.
     pub fn exact(bps: u128, formula: &'static str) -> Bisection {
         Bisection { rate: saturated(bps), basis: BisectionBasis::Exact { formula } }
     }
@@ -111,7 +111,7 @@ fn cut(topology: &Topology, graph: &SwitchGraph, order: &[u32]) -> u128 {
     crossing.map(|link| u128::from(link.rate.as_bps())).sum()
 }
 
-/// Which switches are in the first half: those with hosts by order, the others where more of their rate leads.
+/// Returns which switches are in the first half: those with hosts by order, the others where more of their rate leads.
 fn sides(topology: &Topology, graph: &SwitchGraph, order: &[u32]) -> Vec<bool> {
     let mut weight: Vec<i32> = vec![0; graph.switches()];
     let half = half(graph, order);

@@ -9,9 +9,9 @@ use crate::{ChannelEnd, LinkClass, Medium, Node, Topology};
 /// Equal cables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cables {
-    /// What their links are for.
+    /// Class of their links.
     pub class: LinkClass,
-    /// What they are made of.
+    /// Medium of the cables.
     pub medium: Medium,
     /// How long each is [mm].
     pub length: Length,

@@ -20,7 +20,7 @@ pub struct Distances {
 }
 
 impl Distances {
-    /// Of ordered pairs of different hosts at distance 0, 1, …
+    /// Returns the distances of ordered pairs of different hosts at distance 0, 1, …
     pub(crate) fn of_pairs(pairs: Vec<u64>) -> Distances {
         let total: u64 = pairs.iter().sum();
         let weighted: f64 = (0u32..).zip(&pairs).map(|(distance, &count)| f64::from(distance) * count as f64).sum();
@@ -44,7 +44,7 @@ pub(crate) fn measure(graph: &SwitchGraph, on_switch: &mut dyn FnMut(usize, usiz
     Some(Distances::of_pairs(pairs))
 }
 
-/// What a search takes for each switch [B].
+/// Memory that a search takes for each switch [B].
 pub(crate) const SEARCH_BYTES: usize = 3 * size_of::<Bits>();
 
 /// Searches from up to 256 sources; the vectors serve one batch after the other.

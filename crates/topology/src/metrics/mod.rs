@@ -52,8 +52,8 @@ impl Metrics {
         Metrics::with(kind, topology, &mut |_, _| true).expect("nobody stops it")
     }
 
-    /// As [`Metrics::of`]. `on_switch` is called before each search for distances with how many of how many switches
-    /// are done, and returns whether to continue; none when it does not.
+    /// Does the same as [`Metrics::of`]. `on_switch` is called before each search for distances with how many of how
+    /// many switches are done, and returns whether to continue; none when it does not.
     pub fn with(
         kind: &TopologyKind,
         topology: &Topology,

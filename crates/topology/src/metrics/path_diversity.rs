@@ -46,7 +46,7 @@ pub(crate) fn count(graph: &SwitchGraph) -> PathDiversity {
     }
 }
 
-/// What a search takes for each switch [B].
+/// Memory that a search takes for each switch [B].
 pub(crate) const SEARCH_BYTES: usize = 2 * size_of::<u32>() + size_of::<u64>();
 
 struct PathSearch {

@@ -116,7 +116,7 @@ fn slurm_gets_a_tree_in_which_every_switch_but_the_last_has_one_parent() {
     });
 }
 
-/// What Slurm makes of a list such as `a[0-2,05],b`, by the rules of its manual.
+/// Returns the names that Slurm makes of a list such as `a[0-2,05],b`, by the rules of its manual.
 fn expanded(list: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = list;

@@ -57,7 +57,7 @@ fn line_of(record: &StringRecord, text: &str) -> usize {
     TextPlace::of_byte(text, end + gap).line
 }
 
-/// What stands between the fields of the first line that has any: a comma, a semicolon or a tab.
+/// Returns the separator of the fields of the first line that has any: a comma, a semicolon or a tab.
 fn separator(text: &str) -> u8 {
     let mut lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let line = lines.find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -81,7 +81,7 @@ fn uncommented(record: &StringRecord) -> Vec<&str> {
     fields
 }
 
-/// For each column of the text, its index in [`COLUMNS`].
+/// Returns for each column of the text its index in [`COLUMNS`].
 fn header(fields: &[&str]) -> Result<Vec<usize>, InputError> {
     let column = |field: &&str| {
         let known = COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(field));

@@ -11,13 +11,13 @@ pub(super) struct Edge {
     pub ends: [usize; 2],
     pub rate: BitRate,
     pub cable: Cable,
-    /// What it is for, when it is given.
+    /// Class of the link, when it is given.
     pub class: Option<LinkClass>,
     /// Parallel links.
     pub links: u32,
 }
 
-/// What links have that do not give it themselves.
+/// Values of links that do not give them themselves.
 pub(super) struct LinkDefaults {
     pub rate: BitRate,
     pub cable: Cable,

@@ -134,7 +134,7 @@ impl Family for Custom {
         Shape::Graph { is_listed: true }
     }
 
-    /// As given: those of a list are counted when it is read.
+    /// Returns the hosts as given: those of a list are counted when it is read.
     fn hosts_planned(&self) -> u64 {
         self.hosts.into()
     }

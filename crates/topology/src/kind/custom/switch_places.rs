@@ -28,7 +28,7 @@ impl Default for SwitchPlaces {
 #[derive(Default)]
 pub(super) struct PlaceReader {
     places: SwitchPlaces,
-    /// By node; hosts have none.
+    /// Levels by node; hosts have none.
     levels: Vec<Option<u8>>,
     /// The line of every node.
     lines: Vec<usize>,
