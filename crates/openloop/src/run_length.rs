@@ -132,7 +132,7 @@ impl RunParams {
 /// When it is out of range.
 pub fn load_share(load: f64) -> Result<Share, InputError> {
     InputError::unless((LOAD_MIN..=1.0).contains(&load), "", load, format!("{LOAD_MIN} to 1"))?;
-    Share::try_from(load).map_err(|error| InputError { key: String::new(), ..error })
+    Share::try_from(load)
 }
 
 /// Decides from the batches of a run when to measure and when to end.

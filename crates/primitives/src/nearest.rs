@@ -19,10 +19,17 @@ pub fn nearest_of(name: &str, known: &[&str]) -> String {
     near.map_or_else(String::new, |near| format!("; nearest is `{near}`"))
 }
 
-/// The name of which `name` differs in a third of its letters or fewer.
+/// The name of which `name` differs in a third of its letters or fewer, or the only one that begins with it.
 fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     let close = known.iter().map(|known| (strsim::osa_distance(name, known), *known)).min()?;
-    (3 * close.0 <= name.chars().count().max(3)).then_some(close.1)
+    let is_close = 3 * close.0 <= name.chars().count().max(3);
+    is_close.then_some(close.1).or_else(|| only_longer(name, known))
+}
+
+fn only_longer<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+    let mut longer = known.iter().filter(|known| !name.is_empty() && known.starts_with(name));
+    let first = longer.next()?;
+    longer.next().is_none().then_some(*first)
 }
 
 #[cfg(test)]
@@ -36,5 +43,13 @@ mod tests {
         assert_eq!(nearest_of("thorus", &["torus", "mesh"]), "; nearest is `torus`");
         assert_eq!(nearest_of("thorus", &["torus"]), "", "the only name is named already");
         assert_eq!(nearest_of("thorus", &[]), "");
+    }
+
+    #[test]
+    fn the_only_name_that_begins_so_is_near() {
+        let known = ["efa-100", "infiniband-hdr", "infiniband-ndr"];
+        assert_eq!(nearest_of("efa", &known), "; nearest is `efa-100`");
+        assert_eq!(nearest_of("infiniband", &known), "", "two begin with it");
+        assert_eq!(nearest_of("", &known[..1]), "");
     }
 }
