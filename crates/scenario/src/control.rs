@@ -9,14 +9,14 @@ use etherweave_sim::params::{Ets, FlowControl};
 params! {
     /// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design uses it.
     pub struct ControlSpec {
-        /// What flow tables do. Default "minimal".
+        /// Kind of the rules in flow tables. Default "minimal".
         pub rules: RuleKind = RuleKind::default(),
         /// Under conditional rules, alternatives of every default rule, at least 1: other uplinks of a tree, global
         /// ports of a dragonfly's switch, other places of a dimension of a flattened butterfly. Absent: of a tree all,
         /// of the others 1. With 0, only the other dimensions of a flattened butterfly stand in.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub alternatives: Option<u32> = None,
-        /// What a pause makes inactive. Default "port".
+        /// Scope of a pause: what it makes inactive. Default "port".
         pub pauses: PauseKind = PauseKind::default(),
         /// 802.1Q priorities of lossless traffic, 0-7, that frames use one after the other so that pauses cannot form a
         /// cycle: as many as the routing needs, the first for hosts to send in. A dragonfly needs 2, a flattened
@@ -27,7 +27,7 @@ params! {
         pub addresses: AddressKind = AddressKind::default(),
         /// How the MAC address to an IPv4 address is found. Default "broadcast".
         pub resolution: ResolutionKind = ResolutionKind::default(),
-        /// Which senders a host's port admits. Default "mac".
+        /// Senders that a host's port admits. Default "mac".
         pub anti_spoofing: SpoofingKind = SpoofingKind::default(),
         /// IPv4 addresses of hosts: the address bits of their MAC below this prefix. Hosts use a prefix one bit
         /// shorter, so that no host has the network's own address. Empty: hosts get none. Default "10.128.0.0/9".
@@ -44,7 +44,7 @@ params! {
     }
 }
 
-/// What flow tables do.
+/// Kind of the rules in flow tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleKind {
@@ -55,7 +55,7 @@ pub enum RuleKind {
     Conditional,
 }
 
-/// What a pause makes inactive.
+/// Scope of a pause: what it makes inactive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseKind {
@@ -91,7 +91,7 @@ pub enum ResolutionKind {
     Manager,
 }
 
-/// Which senders a host's port admits.
+/// Senders that a host's port admits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SpoofingKind {

@@ -31,7 +31,7 @@ pub struct FaultsSpec {
 pub struct DegradedSpec {
     /// The cable, by its ends: "leaf0 - core0".
     pub link: String,
-    /// Which of several parallel cables, counted from 0 by the ports of the first end. Default 0.
+    /// Number of the cable among several parallel ones, counted from 0 by the ports of the first end. Default 0.
     #[serde(default)]
     pub parallel: u32,
     /// Bit error rate, 0..=0.001, in steps of 10^-18; before forward error correction, where it is stated.
@@ -235,7 +235,7 @@ pub struct DownSpec {
     /// The cable, by its ends: "leaf0 - core0". Either this or `switch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// Which of several parallel cables, counted from 0 by the ports of the first end. Default 0.
+    /// Number of the cable among several parallel ones, counted from 0 by the ports of the first end. Default 0.
     #[serde(default)]
     pub parallel: u32,
     /// The switch, by its name: "core0".

@@ -46,7 +46,7 @@ pub struct AxisSpec {
     pub zip: Option<String>,
 }
 
-/// What lies between two values of a range.
+/// Spacing of the values of a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {

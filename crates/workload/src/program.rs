@@ -119,7 +119,7 @@ impl Op {
     }
 }
 
-/// What a one-sided operation does (MPI: chapter *One-Sided Communications*).
+/// Kind of a one-sided operation (MPI: chapter *One-Sided Communications*).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {

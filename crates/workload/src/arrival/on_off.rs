@@ -30,7 +30,7 @@ pub enum BurstLength {
     Geometric,
     /// The chance of more than x packets falls as x^−shape.
     Pareto {
-        /// From 1.2 to 10; up to 2 the variance is infinite.
+        /// Shape, 1.2 to 10; up to 2 the variance is infinite.
         shape: f64,
     },
 }

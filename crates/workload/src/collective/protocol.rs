@@ -1,6 +1,6 @@
 //! How messages of NCCL carry their data (`src/include/device.h`).
 
-/// With a flag beside the data, a receiver needs no other word that they are there.
+/// Protocol of messages: with a flag beside the data, a receiver needs no other word that they are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {

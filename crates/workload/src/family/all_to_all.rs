@@ -13,7 +13,7 @@ params! {
         pub ranks: u32 = 16,
         /// Block per pair [B]; its size decides the algorithm.
         pub bytes: Bytes = Bytes::new(10_000),
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
         /// This algorithm of the all-to-all instead.
         #[serde(skip_serializing_if = "Option::is_none")]

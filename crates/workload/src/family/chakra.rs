@@ -85,7 +85,7 @@ pub struct Chakra {
     /// a computation is an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_teraflop: Option<Duration>,
-    /// Whose decisions pick the algorithms of collectives.
+    /// Library whose decisions pick the algorithms of collectives.
     pub library: Library,
     /// Rate of a rank's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
     #[serde(skip_serializing_if = "Option::is_none")]

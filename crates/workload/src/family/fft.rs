@@ -24,7 +24,7 @@ params! {
         pub y_bytes: Bytes = Bytes::new(10_000),
         /// Message to each rank of the z sub-communicator [B]; 0 skips the direction.
         pub z_bytes: Bytes = Bytes::new(10_000),
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
         /// This algorithm of the all-to-alls instead.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -33,7 +33,7 @@ const TURNS_RANKS: u64 = 32;
 /// Receives of a root between two synchronisations, at most: each is written out.
 const RECEIVES_MAX: u64 = 4_096;
 
-/// Which test.
+/// Test of GPCNeT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GpcnetTest {
@@ -62,7 +62,7 @@ params! {
         pub ranks: u32 = 16,
         /// Ranks of a host, in the order of hosts; `ranks_per_host` of the job.
         pub groups: u32 = 1,
-        /// Which tests: by default those of `network_load_test`.
+        /// Tests of the run: by default those of `network_load_test`.
         pub tests: Vec<GpcnetTest> = vec![GpcnetTest::Latency, GpcnetTest::BandwidthSync, GpcnetTest::Allreduce],
         /// Rings of each test, 1 to 1,000: 30 in the benchmark.
         pub rings: u32 = 30,
@@ -74,7 +74,7 @@ params! {
         pub allreduces: u32 = 200,
         /// All-to-alls, after one that is not timed: 64 in the benchmark on up to 64 ranks.
         pub alltoalls: u32 = 64,
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
     }
 }
@@ -157,7 +157,7 @@ impl Gpcnet {
     }
 }
 
-/// Which congestor.
+/// Congestor of GPCNeT.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GpcnetCongestion {
@@ -175,7 +175,7 @@ pub enum GpcnetCongestion {
 params! {
     /// A congestor of GPCNeT (`gpcnet_congestor`), for a job in the background.
     pub struct GpcnetCongestor {
-        /// Which one.
+        /// Kind of the congestor.
         pub kind: GpcnetCongestion = GpcnetCongestion::default(),
         /// How many ranks, 2 or more of each group.
         pub ranks: u32 = 16,
@@ -185,7 +185,7 @@ params! {
         pub bytes: Bytes = Bytes::new(BLOCK),
         /// How often, 2 or more; by default longer than most tests take.
         pub passes: u32 = 1_000_000,
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     Block, Op, Program, RankWorkload, limits::MESSAGE_MAX, limits::at_least, program::iteration, rank_grid::RankGrid,
 };
 
-/// What lies beyond the grid's edge.
+/// Boundary of the grid: what lies beyond its edge.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Boundary {
@@ -43,7 +43,7 @@ params! {
         pub sleep: Duration = Duration::from_us(216),
         /// How many iterations, 1 or more.
         pub iterations: u32 = 100,
-        /// What lies beyond the grid's edge.
+        /// Boundary of the grid: what lies beyond its edge.
         pub boundary: Boundary = Boundary::Periodic,
         /// Whether the eight vertices of 8·vars bytes are exchanged too.
         pub corners: bool = false,

@@ -6,7 +6,7 @@ use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least, within};
 use crate::{Block, Op, Program, RankWorkload, program::iteration};
 
-/// Which ranks transform.
+/// Ranks that transform.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FftScope {
@@ -24,7 +24,7 @@ params! {
     pub struct HpccFft {
         /// How many ranks, 2 to 4,096.
         pub ranks: u32 = 16,
-        /// Which of them transform.
+        /// Ranks that transform.
         pub scope: FftScope = FftScope::default(),
         /// Complex numbers of a transform as a power of two, 1 to 26: the benchmark takes a 48th of a rank's part of
         /// HPL, or less.
@@ -34,7 +34,7 @@ params! {
         /// How often a transform copies all its numbers in memory, as fast as a rank copies what it sends to itself
         /// (`self_per_kib` of MPI).
         pub passes: u32 = 3,
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
         /// How many transforms, 1 or more: 1 in the benchmark.
         pub iterations: u32 = 1,

@@ -24,7 +24,7 @@ params! {
         /// How fast a rank transposes its part in memory. Absent: at once.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub copy_rate: Option<BitRate> = None,
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
         /// This algorithm of the all-to-alls instead.
         #[serde(skip_serializing_if = "Option::is_none")]

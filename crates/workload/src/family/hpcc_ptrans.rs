@@ -21,7 +21,7 @@ params! {
         /// How fast a rank packs its part, and adds what it receives to its part. Absent: at once.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub copy_rate: Option<BitRate> = None,
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
         /// How many transposes, 1 or more: 5 in the benchmark.
         pub iterations: u32 = 5,

@@ -26,7 +26,7 @@ params! {
         pub per_update: Duration = Duration::ZERO,
         /// Rounds that differ, 1 to 1,000.
         pub rounds: u32 = 4,
-        /// Whose decisions pick the algorithm of the barrier.
+        /// Library whose decisions pick the algorithm of the barrier.
         pub library: Library = Library::default(),
         /// How often the rounds are repeated, 1 or more.
         pub iterations: u32 = 10,

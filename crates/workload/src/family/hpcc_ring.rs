@@ -25,7 +25,7 @@ params! {
         pub measurements: u32 = 5,
         /// Random rings beside the natural one: 30 for latency, 10 for bandwidth.
         pub random_rings: u32 = 30,
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
     }
 }

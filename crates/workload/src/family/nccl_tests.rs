@@ -85,9 +85,9 @@ params! {
     pub struct NcclTests {
         /// Accelerators, 2 to 65,536.
         pub ranks: u32 = 16,
-        /// What they do.
+        /// Operation of the accelerators.
         pub operation: NcclOperation = NcclOperation::Allreduce { bytes: Bytes::new(32 << 20) },
-        /// What joins those of a node; their ranks are in a row.
+        /// Links that join the accelerators of a node; their ranks are in a row.
         pub node: AcceleratorNode = AcceleratorNode::default(),
         /// Rate of an accelerator's network, by which NCCL chooses.
         pub network_rate: BitRate = BitRate::from_gbps(400),

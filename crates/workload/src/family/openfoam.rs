@@ -67,7 +67,7 @@ params! {
         pub turbulence_sweeps: u32 = 3,
         /// Computation of a step for each cell of a rank.
         pub per_cell: Duration = Duration::from_us(15),
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
         /// How many steps, 1 or more; each is measured.
         pub iterations: u32 = 500,

@@ -12,9 +12,9 @@ params! {
     pub struct OsuCollective {
         /// How many ranks, 2 or more.
         pub ranks: u32 = 16,
-        /// What they do.
+        /// Operation of the ranks.
         pub operation: Collective = Collective::Allreduce { bytes: Bytes::new(8) },
-        /// Whose decisions pick the algorithms.
+        /// Library whose decisions pick the algorithms.
         pub library: Library = Library::default(),
         /// This algorithm of the operation instead.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ params! {
     /// Latency (`osu_put_latency`, `osu_get_latency`, `osu_acc_latency`, `osu_get_acc_latency`, `osu_fop_latency`,
     /// `osu_cas_latency`). An iteration is one operation and its flush, whose mean the tools report.
     pub struct OsuOneSidedLatency {
-        /// Which operation.
+        /// One-sided operation.
         pub access: Access = Access::Put,
         /// Payload [B], 1 or more; 8 of a fetch-and-op or a compare-and-swap.
         pub bytes: Bytes = WORD,
@@ -31,7 +31,7 @@ params! {
     /// Bandwidth (`osu_put_bw`, `osu_get_bw`, `osu_put_bibw`). An iteration is a window of operations and its flush;
     /// the tools report `window · bytes · iterations / time`, of puts in both directions twice that.
     pub struct OsuOneSidedBw {
-        /// Which operation: `put` or `get`.
+        /// One-sided operation: `put` or `get`.
         pub access: Access = Access::Put,
         /// Payload of one [B], 1 or more.
         pub bytes: Bytes = Bytes::new(4 << 20),

@@ -4,7 +4,7 @@ use super::{lattice::moved, permuted::Permuted};
 use crate::HostGroups;
 use etherweave_primitives::InputError;
 
-/// In each dimension one point further (`neighbour`; Dally and Towles, 2004, table 3.1).
+/// Traffic to the next point in each dimension (`neighbour`; Dally and Towles, 2004, table 3.1).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Neighbour {

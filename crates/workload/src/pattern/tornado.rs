@@ -4,8 +4,9 @@ use super::{lattice::moved, permuted::Permuted};
 use crate::HostGroups;
 use etherweave_primitives::InputError;
 
-/// In each dimension of extent k, ⌈k/2⌉ − 1 points further (`tornado`; Dally and Towles, 2004, table 3.1): minimal
-/// routes all turn the same way, and half of each ring lies idle. From group to group it is adversarial, host by host.
+/// Traffic to the point ⌈k/2⌉ − 1 further in each dimension of extent k (`tornado`; Dally and Towles, 2004, table 3.1):
+/// minimal routes all turn the same way, and half of each ring lies idle. From group to group it is adversarial, host
+/// by host.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tornado {

@@ -143,7 +143,7 @@ algorithms! {
     /// The root, or everyone, sends to all others directly; a scan passes from one to the next.
     #[default]
     Linear = "linear": linear;
-    /// As linear, but the root asks each for its data and gets a first segment before the rest.
+    /// Linear, but the root asks each for its data and gets a first segment before the rest.
     LinearSync = "linear_sync": linear_sync;
     /// Four chains that hang below the root.
     Chain = "chain": chain;
@@ -177,15 +177,15 @@ algorithms! {
     ScatterRing = "scatter_ring": scatter_ring;
     /// Bruck's: to the member 1, 2, 4, ... places away what has gathered; a barrier disseminates.
     Bruck = "bruck": bruck;
-    /// From each to the next, around.
+    /// Messages from each to the next, around.
     Ring = "ring": ring;
     /// A token twice around the ring.
     DoubleRing = "double_ring": double_ring;
-    /// In step s with the members s places up and down.
+    /// Exchanges in step s with the members s places up and down.
     Pairwise = "pairwise": pairwise;
     /// A binomial tree for each block, all at once: to the farthest first (PAT of NCCL).
     Pat = "pat": pat;
-    /// With the two neighbours in turn.
+    /// Exchanges with the two neighbours in turn.
     NeighbourExchange = "neighbour_exchange": neighbour_exchange;
     /// Within nodes, between one member of each, and within nodes again; between leaf switches likewise.
     Hierarchical = "hierarchical": hierarchical;

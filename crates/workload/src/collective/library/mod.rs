@@ -94,7 +94,7 @@ impl Choice {
 /// Declares the libraries: variant, name in a scenario and module.
 macro_rules! libraries {
     ($($(#[$doc:meta])* $library:ident = $name:literal: $module:ident;)*) => {
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         #[derive(
             Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
         )]

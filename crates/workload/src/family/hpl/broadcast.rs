@@ -11,7 +11,7 @@ use crate::collective::{Algorithm, Collective, Communicator, Rule};
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PanelBroadcast {
-    /// From column to column (`1ring`).
+    /// Messages from column to column (`1ring`).
     #[default]
     Ring,
     /// The same from the second column on, the next one first (`1ringM`).

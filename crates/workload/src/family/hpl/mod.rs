@@ -22,7 +22,7 @@ pub use broadcast::PanelBroadcast;
 pub use input::HplInput;
 use panel::Panel;
 
-/// Which way ranks fill the grid (`PMAP` of `HPL.dat`).
+/// Order in which ranks fill the grid (`PMAP` of `HPL.dat`).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GridOrder {
@@ -54,7 +54,7 @@ params! {
         pub rows: u32 = 4,
         /// Columns of the grid of ranks, Q of `HPL.dat`, 1 to 1,024; 2 ranks or more in all.
         pub columns: u32 = 4,
-        /// Which way ranks fill the grid.
+        /// Order in which ranks fill the grid.
         pub order: GridOrder = GridOrder::default(),
         /// Rows and columns of the matrix, N of `HPL.dat`; 3 blocks or more.
         pub size: u32 = 4_096,

@@ -15,9 +15,9 @@
     schemars::JsonSchema,
 )]
 pub enum NpbClass {
-    /// For a quick trial.
+    /// Class for a quick trial.
     S,
-    /// For a workstation of the 1990s.
+    /// Class for a workstation of the 1990s.
     W,
     /// Standard size.
     A,

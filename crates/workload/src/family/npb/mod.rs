@@ -32,7 +32,7 @@ const DOUBLE: u64 = 8;
 /// Fewest samples: the first iteration, which waits for others to begin, and two more to compare.
 const SAMPLES_MIN: u32 = 3;
 
-/// Which benchmark.
+/// Benchmark of the NAS Parallel Benchmarks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NpbBenchmark {
@@ -68,7 +68,7 @@ pub enum NpbBenchmark {
 params! {
     /// A benchmark of the NAS Parallel Benchmarks (`npb`); conjugate gradient is `npb_cg`.
     pub struct Npb {
-        /// Which benchmark.
+        /// Benchmark of the NAS Parallel Benchmarks.
         pub benchmark: NpbBenchmark = NpbBenchmark::default(),
         /// Size of the problem, S to E.
         pub class: NpbClass = NpbClass::default(),
@@ -77,7 +77,7 @@ params! {
         pub ranks: u32 = 64,
         /// Time of a rank for 10^9 of the operations that the benchmark counts; of `is` for 10^9 keys.
         pub per_gflop: Duration = Duration::from_ms(1_000),
-        /// Whose decisions pick the algorithms of collectives.
+        /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
         /// How many iterations, 1 or more. The benchmark's: `docs/models/workload.md`.
         pub iterations: u32 = 20,

@@ -52,7 +52,7 @@ pub enum RequestLoad {
     },
     /// Whatever is unanswered: open loop.
     Open {
-        /// From one request to the next in the mean, exponentially distributed.
+        /// Time from one request to the next in the mean, exponentially distributed.
         interval: Duration,
     },
 }

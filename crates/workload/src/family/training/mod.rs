@@ -54,7 +54,7 @@ const GRADIENT_PARTS_MAX: u64 = 1 << 14;
 /// Gradients of an accelerator at most: more than its memory.
 const GRADIENTS_MAX: Bytes = Bytes::new(1 << 40);
 
-/// Which of the divisions has the largest strides between the numbers of accelerators.
+/// Division with the largest strides between the numbers of accelerators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outermost {
@@ -84,12 +84,12 @@ params! {
         /// Parts of the model in each stage; 2 or more are interleaved. The first and the last part may have a layer
         /// less than the others: `layers` two less than a multiple.
         pub interleave: u32 = 1,
-        /// What accelerators of the same server or pod are neighbours of: "pipeline" or "data".
+        /// Division with the largest strides between the numbers of accelerators: "pipeline" or "data".
         pub outermost: Outermost = Outermost::Pipeline,
         /// Data-parallel accelerators that share the experts of a layer.
         pub expert: u32 = 1,
-        /// What data-parallel accelerators divide among them: 0 nothing, 1 the state of the optimizer, 2 gradients as
-        /// well, 3 parameters as well (ZeRO, or FSDP).
+        /// State that data-parallel accelerators divide among them: 0 none, 1 the state of the optimizer, 2 gradients
+        /// as well, 3 parameters as well (ZeRO, or FSDP).
         pub zero: u32 = 0,
         /// Whether, with `zero` of 1 or 2, the parameters of a layer are gathered while the layer before computes, on
         /// the first way forward of a step, as FSDP does, instead of all at its end.
@@ -138,7 +138,7 @@ params! {
         pub recompute: bool = false,
         /// Time of an accelerator for 10^12 operations.
         pub per_teraflop: Duration = Duration::from_us(2_000),
-        /// Whose decisions pick the algorithms of collectives between nodes.
+        /// Library whose decisions pick the algorithms of collectives between nodes.
         pub library: Library = Library::Nccl,
         /// Rate of an accelerator's network, by which `library = "nccl"` chooses. Default "400Gb/s".
         #[serde(skip_serializing_if = "Option::is_none")]
