@@ -89,7 +89,7 @@ pub(crate) struct Group {
     rate: Option<BitRate>,
 }
 
-/// What a collective takes: its start in the node, then transfers in the node beside messages between nodes.
+/// Parts of a collective: its start in the node, then transfers in the node beside messages between nodes.
 pub(crate) struct Exchange {
     latency: Duration,
     in_node: Duration,
@@ -151,7 +151,7 @@ impl Exchange {
     }
 }
 
-/// What a group does with a vector, or with a block for each pair.
+/// Operation of a group on a vector, or on a block for each pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operation {
     Allreduce,
@@ -315,9 +315,9 @@ impl Group {
         Messages::Sequence(vec![receive, Op::Isend { peer: next, tag, bytes }, Op::WaitAll])
     }
 
-    /// By the definition of bus bandwidth: n accelerators move (n - 1)/n of a vector, twice for an all-reduce; of
-    /// pairs, what each has for the others of its node, or for their places in other nodes.
-    /// Switches add up where the call takes their algorithm, or where there is no call and they are faster.
+    /// Returns the time by the definition of bus bandwidth: n accelerators move (n - 1)/n of a vector, twice for an
+    /// all-reduce; of pairs, what each has for the others of its node, or for their places in other nodes. Switches add
+    /// up where the call takes their algorithm, or where there is no call and they are faster.
     fn time_in_node(
         &self,
         operation: Operation,
@@ -509,7 +509,7 @@ mod tests {
         assert_eq!(time(Operation::Allreduce, None), Duration::from_ms(60));
     }
 
-    /// What passes the node begins with the messages, and both are awaited.
+    /// Transfers in the node begin with the messages, and both are awaited.
     #[test]
     fn a_node_and_the_network_are_busy_at_once() {
         let mut graph = GraphBuilder::default();

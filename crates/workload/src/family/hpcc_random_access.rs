@@ -43,7 +43,7 @@ const ROUNDS_MAX: u32 = 1_000;
 const LOG2_TABLE_MAX: u32 = 60;
 /// An update [B].
 const WORD: u64 = 8;
-/// Of the messages (`UPDATE_TAG`).
+/// Tag of the messages (`UPDATE_TAG`).
 const TAG: u32 = 2;
 
 impl RankWorkload for HpccRandomAccess {
@@ -110,7 +110,7 @@ impl HpccRandomAccess {
     }
 }
 
-/// Which rank has a word. The first ranks have one word more where the words cannot be divided evenly.
+/// Division of the words among ranks. The first ranks have one word more where the words cannot be divided evenly.
 struct Table {
     ranks: u32,
     log2_words: u32,
@@ -156,7 +156,7 @@ impl Message {
     }
 }
 
-/// What a rank sends while it draws [`LOOK_AHEAD`] updates.
+/// Messages that a rank sends while it draws [`LOOK_AHEAD`] updates.
 struct Round {
     messages: Vec<Message>,
     /// Updates behind the last message.

@@ -193,7 +193,8 @@ impl RankNodes {
         Ok(Graph::in_file(streams, facts.finished(), Arc::new(self), count))
     }
 
-    /// As [`ReadNodes::read`], with at most so many dependants, of which those that are read are taken.
+    /// Reads nodes as [`ReadNodes::read`] does, with at most so many dependants, of which those that are read are
+    /// taken.
     fn read_within(&self, first: u32, count: u32, nodes: &mut NodeLists, left: &mut u64) -> Result<(), InputError> {
         let mut bytes = [0; BLOCK_NODES as usize * NODE_BYTES];
         let bytes = &mut bytes[..count as usize * NODE_BYTES];
@@ -283,7 +284,7 @@ impl Roots {
 struct Entries<'a> {
     of: &'a RankNodes,
     bytes: [u8; 1024],
-    /// What of the appendix has been read.
+    /// Range of the appendix that has been read.
     begin: u64,
     end: u64,
 }
