@@ -40,7 +40,7 @@ impl Core {
         self.interrupted_until
     }
 
-    /// What interrupts have taken so far: a task is done later by what has been added since it began.
+    /// Returns the time that interrupts have taken so far: a task is done later by what has been added since it began.
     pub fn interrupts(&self) -> Duration {
         self.interrupts
     }

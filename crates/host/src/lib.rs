@@ -127,7 +127,7 @@ pub struct Host {
 /// Receive side of a NIC.
 #[derive(Clone, Debug)]
 pub struct Nic {
-    /// What is in its buffer.
+    /// Data in its buffer.
     pub buffer: BufferDrain,
     /// Endpoint of the packet before.
     pub last_endpoint: EndpointIndex,

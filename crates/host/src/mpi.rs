@@ -125,7 +125,7 @@ impl Processors {
 }
 
 impl Hosts {
-    /// What an idle rank does next: its operations in order; inside a wait, its inbox.
+    /// Continues an idle rank: with its operations in order; inside a wait, with its inbox.
     pub(super) fn rank_next(&mut self, wires: &mut Wires, thread: ThreadIndex) {
         let (now, job) = (wires.now, self.processors.threads[thread].job);
         loop {

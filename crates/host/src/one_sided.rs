@@ -20,10 +20,10 @@ use crate::Hosts;
 
 /// Extension header of an atomic request: address, key, two operands [B].
 const ATOMIC_REQUEST: u64 = 28;
-/// What an atomic operation gives [B].
+/// Size of the result of an atomic operation [B].
 const WORD: u64 = 8;
 
-/// What follows the answer of a target, as the tag of the message.
+/// Step that follows the answer of a target, as the tag of the message.
 mod then {
     /// The operation is complete.
     pub const COMPLETE: u32 = 0;

@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(interrupts(&queue), (2, 2));
     }
 
-    /// What a batch sends when it ends is polled by none: its interrupt comes when the period is over.
+    /// Segments that a batch sends when it ends are polled by none: their interrupt comes when the period is over.
     #[test]
     fn what_the_last_batch_has_sent_interrupts_later() {
         let mut queue = queue();

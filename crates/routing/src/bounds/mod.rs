@@ -32,9 +32,9 @@ use etherweave_workload::Pattern;
 
 use crate::PacketRouting;
 
-/// What a fabric accepts at most of a pattern; `seed` is the run's. Absent where there is none: the routing looks at
-/// queues or the clock, the pattern changes with time or is silent, or more than 4,096 switches have hosts. `rates` are
-/// those of channels, in any unit; empty: all are alike.
+/// Returns the bound on the load of a pattern that a fabric accepts; `seed` is the run's. Absent where there is none:
+/// the routing looks at queues or the clock, the pattern changes with time or is silent, or more than 4,096 switches
+/// have hosts. `rates` are those of channels, in any unit; empty: all are alike.
 ///
 /// # Errors
 /// When the pattern does not fit the fabric.

@@ -26,7 +26,7 @@ fn count<T: Ord>(things: impl Iterator<Item = T>) -> BTreeMap<T, u64> {
     counts
 }
 
-/// What leaf 0 picks for flows that differ by entropy only, as the flows of one pair of hosts do.
+/// Picks of leaf 0 for flows that differ by entropy only, as the flows of one pair of hosts do.
 fn picks(topology: &Topology, hash: &EcmpHash) -> Vec<ChannelId> {
     let routing = RoutingKind::UpDown.build(topology).unwrap();
     let (selection, leaf) = (hash.build(topology), SwitchId::new(0));

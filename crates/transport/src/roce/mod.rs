@@ -58,7 +58,7 @@ pub enum Operation {
     ReadResponseLast,
     /// Request of an atomic operation: an address and operands, and nothing else.
     AtomicRequest,
-    /// What an atomic operation gives: an acknowledgement and a word.
+    /// Result of an atomic operation: an acknowledgement and a word.
     AtomicResponse,
     /// A write up an aggregation tree that adds nothing: headers alone.
     SumListen,
@@ -93,7 +93,7 @@ impl Operation {
     }
 }
 
-/// What a responder reports.
+/// Report of a responder.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Acknowledgement {
     /// All below has arrived [offset in the stream].
@@ -106,10 +106,10 @@ pub struct Acknowledgement {
     pub report: Option<SelectiveReport>,
 }
 
-/// What an acknowledgement of selective repeat reports besides.
+/// Report of an acknowledgement of selective repeat, beside its number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SelectiveReport {
-    /// What has arrived beyond the cumulative acknowledgement, and what twice.
+    /// Ranges that have arrived beyond the cumulative acknowledgement, and one that has arrived twice.
     pub blocks: SackBlocks,
     /// When the packet was sent that arrived last.
     pub sent: Time,

@@ -59,7 +59,7 @@ pub struct Ack {
     pub cumulative: u64,
     /// How much may follow `cumulative` [B].
     pub window: u64,
-    /// What has arrived beyond `cumulative`, and what twice.
+    /// Ranges that have arrived beyond `cumulative`, and one that has arrived twice.
     pub sack: SackBlocks,
     /// The receiver saw congestion marks (ECE, RFC 3168).
     pub ecn_echo: bool,

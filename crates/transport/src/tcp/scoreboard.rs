@@ -16,11 +16,11 @@ struct Retransmitted {
     sent_to: u64,
 }
 
-/// What an ACK reports as newly arrived [B].
+/// Bytes that an ACK reports as newly arrived [B].
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Arrival {
     pub(super) bytes: u64,
-    /// What was sent only once.
+    /// Bytes that were sent only once.
     pub(super) original: u64,
 }
 
@@ -120,7 +120,7 @@ impl Scoreboard {
         newer.len() - self.sacked.overlap(newer) - self.resent.overlap(newer)
     }
 
-    /// From now on, what is sent for the first time is newer than the timeout that is judged.
+    /// Counts what is sent for the first time from now on as newer than the timeout that is judged.
     pub(super) fn begin_newer(&mut self) {
         self.newer_from = Some(self.sent_to);
     }
@@ -251,7 +251,7 @@ impl Scoreboard {
         self.marked = self.sent_to;
     }
 
-    /// What to retransmit next, at most `mss` bytes.
+    /// Returns the range to retransmit next, at most `mss` bytes.
     pub(super) fn next_lost(&self, mss: u64) -> Option<ByteRange> {
         self.lost.first().map(|range| ByteRange::new(range.start, range.end.min(range.start + mss)))
     }
