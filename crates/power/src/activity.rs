@@ -36,7 +36,7 @@ pub struct ChannelActivity {
     pub wakes_per_second: Option<f64>,
 }
 
-/// What is done with idle ports.
+/// Method by which idle ports save power.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Saving {

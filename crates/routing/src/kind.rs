@@ -353,7 +353,7 @@ routings! {
             DragonflyPlan => |plan| Conditional { h: plan.global_ports(), plan },
             ButterflyPlan => |plan| ButterflyConditional { plan },
         ];
-    /// By a random group where a central controller found links between groups overloaded a while ago, else minimal.
+    /// Random group where a central controller found links between groups overloaded a while ago, else minimal.
     Controller = "controller", packets [DragonflyPlan => Controller::new];
     /// DOR: one dimension after the other: flattened butterfly, HyperX, mesh, torus (with dateline).
     DimensionOrder = "dimension_order", plan dimension_order by flow,
@@ -397,7 +397,7 @@ routings! {
     /// Any shortest path: a path for every flow, on one priority, which may deadlock; decided for every packet, a
     /// priority for each hop, and tables that are computed anew after links have failed or returned.
     ShortestPath = "shortest_path", plan shortest_path by flow, packets [ShortestPath => |routing| routing];
-    /// By one of several spanning trees without a common cable, as TCP-Bolt does, a tree for every flow; one priority
+    /// One of several spanning trees without a common cable, as TCP-Bolt does, a tree for every flow; one priority
     /// keeps any fabric from a deadlock.
     DisjointTrees = "disjoint_trees", packets in order [DisjointTrees => |trees| trees];
     /// Minimal paths by the flow tables that would be deployed.

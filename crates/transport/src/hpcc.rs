@@ -20,7 +20,7 @@ params! {
         pub utilisation: u32 = 95,
         /// Round trips of additive increase before the window follows the links again (`maxStage`).
         pub stages_max: u32 = 5,
-        /// What each update adds to the window (`W_AI`).
+        /// Bytes that each update adds to the window (`W_AI`).
         pub additive_increase: Bytes = Bytes::new(80),
         /// Switches for which packets have room, 8 B each and 2 B: 1 to 8. Switches beyond them report nothing.
         pub switches: u8 = 5,

@@ -16,13 +16,13 @@ params! {
     pub struct Swift {
         /// Round trip that a connection with a large window aims at (base target delay, section 3.2).
         pub base_target: Duration = Duration::from_us(25),
-        /// What the least window adds to the target (flow scaling). 0s: nothing.
+        /// Time that the least window adds to the target (flow scaling). 0s: nothing.
         pub flow_scaling: Duration = Duration::from_us(100),
         /// Window up to which all of it is added [thousandths of a packet] (`fs_min_cwnd`).
         pub flow_scaling_window_min: u32 = 100,
         /// Window from which on none of it is added [thousandths of a packet] (`fs_max_cwnd`).
         pub flow_scaling_window_max: u32 = 100_000,
-        /// What a round trip below the target adds to the window [thousandths of a packet] (`ai`).
+        /// Growth of the window by a round trip below the target [thousandths of a packet] (`ai`).
         pub additive_increase: u32 = 1_000,
         /// Share of the excess over the target by which the window shrinks [%] (`beta`).
         pub decrease: u32 = 80,

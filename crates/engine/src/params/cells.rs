@@ -10,12 +10,12 @@ pub struct Cells {
     pub size: Bytes,
     /// Memory that a byte on the wire takes in the worst case, with small packets in whole cells, 1..=16.
     pub factor: f64,
-    /// What arrives after a pause at any rate: frames under way at both ends, MAC and PHY.
+    /// Bytes that arrive after a pause at any rate: frames under way at both ends, MAC and PHY.
     pub fixed: Bytes,
     /// Delay inside both ends, cable and response excluded. Default "0ns".
     #[serde(default)]
     pub delay: Duration,
-    /// What else the peer may send before it stops. Default "none".
+    /// Response of the peer: what else it may send before it stops. Default "none".
     #[serde(default)]
     pub response: PeerResponse,
     /// Memory that a byte of the response takes, 1..=16. Absent: `factor`.
@@ -37,7 +37,7 @@ pub struct TableRate {
     pub cable_max: Option<Length>,
 }
 
-/// What a peer may send after it has received a pause.
+/// Response of a peer that has received a pause: what it may still send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerResponse {

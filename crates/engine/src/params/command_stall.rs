@@ -2,13 +2,13 @@
 
 use etherweave_primitives::Duration;
 
-/// What commands of the driver cost reception: each change of adaptive moderation is one, reading statistics several.
+/// Cost of commands of the driver for reception: each change of adaptive moderation is one, reading statistics several.
 ///
 /// An assumption for experiments: no public document says that commands stop reception, or for how long.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandStall {
-    /// For how long a command stops reception.
+    /// Time for which a command stops reception.
     pub duration: Duration,
     /// How often the driver reads statistics (`MLX5E_UPDATE_STATS_INTERVAL`), 1 ms or more.
     #[serde(default = "statistics_period")]

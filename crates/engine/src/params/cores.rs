@@ -21,7 +21,7 @@ impl CoreParams {
     }
 }
 
-/// Which core of its host each rank of a job runs on; ranks beyond the last core share cores from the first again.
+/// Core of its host that each rank of a job runs on; ranks beyond the last core share cores from the first again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Binding {

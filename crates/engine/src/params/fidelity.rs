@@ -1,6 +1,6 @@
 //! How closely the network between hosts is simulated.
 
-/// What is simulated between the NICs of hosts.
+/// Model of the network between the NICs of hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fidelity {

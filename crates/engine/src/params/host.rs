@@ -39,7 +39,7 @@ params! {
         /// Stops of reception for commands to the firmware, an assumption for experiments. Absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub command_stall: Option<CommandStall> = None,
-        /// What slows the host below the rate of its link. Absent: nothing.
+        /// Shaper that slows the host below the rate of its link. Absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub shaper: Option<TokenBucket> = None,
         /// How long its transmitter takes to sleep and to wake. Absent: it never sleeps.
@@ -115,7 +115,7 @@ params! {
         pub receive_batch: Duration = Duration::from_ns(1_200),
         /// Interrupt side: one acknowledgement.
         pub acknowledgement: Duration = Duration::from_ns(500),
-        /// From the interrupt, which `host.receive.moderation` delays, to its handler: wake from idle.
+        /// Time from the interrupt, which `host.receive.moderation` delays, to its handler: wake from idle.
         pub interrupt: Duration = Duration::from_ns(7_767),
         /// Largest segment that is handed to the NIC to cut (TSO), and largest batch that is merged (GRO).
         pub offload: Bytes = Bytes::new(65_536),
@@ -333,10 +333,10 @@ params! {
         /// Cores that ranks and receive queues share. Absent: each has one of its own.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub cores: Option<CoreParams> = None,
-        /// What programs may take of it. Absent: enough.
+        /// Memory that programs may take. Absent: enough.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub memory: Option<Bytes> = None,
-        /// What all cores together copy in memory. Absent: each copies as fast as alone.
+        /// Rate at which all cores together copy in memory. Absent: each copies as fast as alone.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub memory_rate: Option<BitRate> = None,
         /// Longest copy at once that caches serve, so that it takes nothing of `memory_rate`. Default 0: none.

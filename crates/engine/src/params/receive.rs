@@ -8,7 +8,7 @@ use etherweave_primitives::{Duration, params};
 pub enum ModerationTimer {
     /// Again with every frame: the interrupt comes `period` after the last (mlx5, by default, of what is received).
     Completion,
-    /// With the first frame: the interrupt comes `period` after it (of what is sent).
+    /// Started by the first frame: the interrupt comes `period` after it (of what is sent).
     Event,
 }
 
@@ -16,9 +16,9 @@ pub enum ModerationTimer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModerationProfile {
-    /// At most so long (`rx-usecs` or `tx-usecs` of `ethtool -C`).
+    /// Longest delay of the interrupt (`rx-usecs` or `tx-usecs` of `ethtool -C`).
     pub period: Duration,
-    /// At most for so many frames, or segments that are sent, 1 or more (`rx-frames`, `tx-frames`).
+    /// Most frames, or segments that are sent, before the interrupt, 1 or more (`rx-frames`, `tx-frames`).
     pub count: u32,
 }
 
@@ -77,7 +77,7 @@ params! {
         pub ring: u32 = 1024,
         /// When interrupts come.
         pub moderation: Moderation = Moderation::Off {},
-        /// What starts the timer of the moderation.
+        /// Event that starts the timer of the moderation.
         pub timer: ModerationTimer = ModerationTimer::Completion,
     }
 }
@@ -88,7 +88,7 @@ params! {
 pub struct TransmitParams {
     /// When interrupts come, which poll the receive queue too.
     pub moderation: Moderation,
-    /// What starts the timer of the moderation.
+    /// Event that starts the timer of the moderation.
     pub timer: ModerationTimer,
 }
 

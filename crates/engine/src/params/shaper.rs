@@ -8,6 +8,6 @@ use etherweave_primitives::{BitRate, Bytes};
 pub struct TokenBucket {
     /// Rate at which the bucket fills, in frames from their addresses to the end of their payload.
     pub rate: BitRate,
-    /// What the full bucket holds, and so what may leave at the rate of the wire after a silence.
+    /// Size of the full bucket, and so what may leave at the rate of the wire after a silence.
     pub burst: Bytes,
 }

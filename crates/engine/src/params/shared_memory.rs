@@ -12,7 +12,7 @@ use super::UCX_COPY_PER_KIB;
 pub struct SharedMemoryParams {
     /// Processor time to post a send, more than 0.
     pub send_overhead: Duration,
-    /// From a written queue entry until another core reads it.
+    /// Delay from a written queue entry until another core reads it.
     pub latency: Duration,
     /// Cores, in order, that share a last-level cache: a socket, or a core complex. Absent: all of a host. Ranks are
     /// counted in place of cores where `host.cores` is absent.

@@ -21,10 +21,10 @@ pub enum Forwarding {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SwitchModel {
-    /// In queues of the output, in memory that all ports share, the default.
+    /// Queues of the output, in memory that all ports share, the default.
     #[default]
     SharedBuffer,
-    /// In a queue of the input for each priority, under credits, before a crossbar.
+    /// Queue of the input for each priority, under credits, before a crossbar.
     InputQueued,
 }
 
@@ -55,7 +55,7 @@ pub enum MarkAt {
 pub struct EcnMarking {
     /// Below this queue nothing is marked.
     pub queue_min: Bytes,
-    /// From this queue on everything is marked.
+    /// Queue from which on everything is marked.
     pub queue_max: Bytes,
     /// Share of packets marked just below `queue_max`, 0..=1.
     pub share_max: f64,
@@ -85,10 +85,10 @@ params! {
         pub latency: Duration = Duration::from_ns(300),
         /// Bytes that must be in before a cut-through switch can forward.
         pub header: Bytes = Bytes::new(64),
-        /// With `input_queued`: how much faster than the fastest link of the switch packets cross from input to output,
-        /// 1..=16. Default 2.
+        /// Speed-up, with `input_queued`: how much faster than the fastest link of the switch packets cross from input
+        /// to output, 1..=16. Default 2.
         pub speed_up: u32 = 2,
-        /// With `input_queued`: which input is served first at an output. Default "age".
+        /// Order in which inputs are served at an output, with `input_queued`. Default "age".
         pub arbiter: Arbiter = Arbiter::Age,
         /// Depth of the queue of an output, at least the largest frame. With `input_queued` no more packets cross, and
         /// 0 lets them cross when the link is free; open loops take 1 to 64 whole packets. In a shared buffer,
@@ -125,7 +125,7 @@ params! {
         /// Aggregation trees. Absent: it adds up nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub reduction: Option<ReductionParams> = None,
-        /// What slows every port below the rate of its link. Absent: nothing.
+        /// Shaper that slows every port below the rate of its link. Absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub shaper: Option<TokenBucket> = None,
         /// How long the transmitters of its ports take to sleep and to wake. Absent: they never sleep.

@@ -35,7 +35,7 @@ pub struct Controller {
 params! {
     /// Parameters of a controller.
     pub struct ControllerParams {
-        /// From a change of the traffic until the rules for it are active at all switches. Default "70ms".
+        /// Time from a change of the traffic until the rules for it are active at all switches. Default "70ms".
         // Benito, Vallejo and Beivide, HiPC 2015, section V-A: above 70 ms in the best case.
         pub reaction: Duration = Duration::from_ms(70),
     }

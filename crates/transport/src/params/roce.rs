@@ -4,7 +4,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, params};
 
 use crate::entropy::LoadBalancing;
 
-/// Which encapsulation.
+/// Encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoceVersion {
@@ -30,7 +30,8 @@ pub enum Reliability {
 pub enum LossDetection {
     /// A packet is lost when one sent after it has arrived and a round trip and the reordering window have passed.
     Time,
-    /// What has not arrived is lost when nothing is acknowledged for `retransmission_timeout`. For lossless networks.
+    /// Timeout: what has not arrived is lost when nothing is acknowledged for `retransmission_timeout`. For lossless
+    /// networks.
     Timeout,
 }
 
@@ -53,7 +54,7 @@ macro_rules! define_params {
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct RoceParams {
-            /// Which encapsulation.
+            /// Encapsulation.
             pub version: RoceVersion,
             /// Largest payload of a packet: 256 B to 4096 B.
             pub path_mtu: Bytes,
@@ -157,7 +158,7 @@ impl RoceParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AlphaUpdate {
-    /// At the end of every `dce_tcp_rtt`: up if a notification has come in it, else down. As NICs do.
+    /// Update at the end of every `dce_tcp_rtt`: up if a notification has come in it, else down. As NICs do.
     Period,
     /// Up at once; down after every `dce_tcp_rtt` without one. As in the paper.
     Notification,
@@ -166,7 +167,7 @@ pub enum AlphaUpdate {
 params! {
     /// DCQCN at the NIC, by the names and with the defaults of NVIDIA, *DCQCN CC Parameters* (ConnectX-4 and later).
     pub struct Dcqcn {
-        /// At most one congestion notification packet per connection in so long (`N` in the paper).
+        /// Shortest time between congestion notification packets of a connection (`N` in the paper).
         pub min_time_between_cnps: Duration = Duration::from_us(4),
         /// When a notification moves the congestion estimate.
         pub alpha_update: AlphaUpdate = AlphaUpdate::Period,
@@ -185,7 +186,7 @@ params! {
         pub rpg_min_rate: BitRate = BitRate::from_bps(1_000_000),
         /// A cut takes `alpha` / 2^`rpg_gd` of the rate, with `alpha` in 1024ths: 11 halves it at most.
         pub rpg_gd: u32 = 11,
-        /// At most one cut in so long; a notification in between waits.
+        /// Shortest time between two cuts; a notification in between waits.
         pub rate_reduce_monitor_period: Duration = Duration::from_us(4),
         /// Every cut lowers the target to the rate before it. Otherwise only the first cut after an increase does.
         pub clamp_tgt_rate: bool = false,

@@ -25,7 +25,7 @@ tcp_congestion_controls!(define_names);
 pub enum SegmentLoss {
     /// Three segments beyond a hole have arrived (FACK, RFC 6675): Linux before 4.18.
     Duplicates,
-    /// By the times of sending (RACK, RFC 8985): Linux from 4.18 on. Needs `sack`.
+    /// Times of sending (RACK, RFC 8985): Linux from 4.18 on. Needs `sack`.
     Time,
 }
 
@@ -50,7 +50,7 @@ params! {
         pub rto_initial: Duration = Duration::from_ms(1_000),
         /// How long an ACK may wait for company.
         pub delayed_ack: Duration = Duration::from_ms(40),
-        /// At most every so many full segments are acknowledged at once, 1 or more.
+        /// Number of full segments after which an ACK is sent at once, 1 or more.
         pub delayed_ack_segments: u32 = 2,
         /// The first so many ACKs of a connection, and after a silence of `rto_min`, are not delayed [ACKs].
         pub quick_acks: u32 = 16,

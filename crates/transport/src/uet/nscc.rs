@@ -12,7 +12,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time};
 
-/// Which text the window follows where the specification and its reference simulator differ.
+/// Text that the window follows where the specification and its reference simulator differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NsccVariant {
@@ -37,7 +37,7 @@ pub struct Nscc {
     /// First window. Default: the largest, one and a half bandwidth-delay products.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<Bytes>,
-    /// Which text it follows. Default "specification".
+    /// Text that it follows. Default "specification".
     pub variant: NsccVariant,
 }
 

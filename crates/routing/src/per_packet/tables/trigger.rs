@@ -4,7 +4,7 @@ use etherweave_primitives::{Bytes, Duration};
 
 use super::LoadView;
 
-/// What deactivates a conditional rule, as long as it lasts.
+/// Condition that deactivates a conditional rule, as long as it lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
@@ -19,7 +19,7 @@ pub enum Trigger {
     /// The channel takes no packet, or its output queue holds more than so many packets, with credits its far end
     /// included: "snooping congestion instead of flow control notifications", which section VII leaves for future work.
     Congestion {
-        /// What does not yet count [packets].
+        /// Length of the queue up to which it does not act [packets].
         packets: u32,
     },
     /// A switch on the way of its packets has sent a notification of 802.1Qau about one for the same destinations,
