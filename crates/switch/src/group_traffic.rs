@@ -27,7 +27,7 @@ use crate::Switches;
 pub struct GroupTraffic {
     groups: MeasuredGroups,
     clock: MeasurementClock,
-    /// What a link between groups carries in a period [B].
+    /// Bytes that a link between groups carries in a period.
     capacity: u64,
     /// Packets of a host of which one is counted.
     sampling: u32,
@@ -230,7 +230,8 @@ impl GroupTraffic {
         counts.bytes[pair].abs_diff(before) as f64 <= change_max * before as f64
     }
 
-    /// What a group sent to another in the period that decisions go by now, as a share of one link [percent].
+    /// Returns the data that a group sent to another in the period that decisions go by now, as a share of one link
+    /// [percent].
     pub fn sent_percent(&self, from: u16, to: u16, now: Time) -> u32 {
         let pair = self.pair(from.into(), to.into()) as usize;
         let active = self.active(now).filter(|counts| self.is_predictable(counts, pair));

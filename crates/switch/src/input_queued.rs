@@ -38,13 +38,13 @@ const OUTPUT: u32 = 1;
 /// Crossbars of all switches of a shard; without ports, switches share buffers.
 #[derive(Default)]
 pub struct Crossbars {
-    /// By port.
+    /// Ports of the crossbars.
     pub ports: IndexVec<PortIndex, CrossbarPort>,
-    /// By port and priority.
+    /// Queues by port and priority.
     queues: IndexVec<InputQueueIndex, InputQueue>,
     /// When each output last served each input of its switch, row by row; empty where the arbiter does not ask.
     served: Vec<Time>,
-    /// By port; empty where nothing is asserted.
+    /// Meters by port; empty where nothing is asserted.
     meters: IndexVec<PortIndex, InputMeter>,
     arbiter: Arbiter,
     /// Depth of the queue of an output [B].
@@ -203,7 +203,7 @@ impl Crossbars {
         !self.ports.is_empty()
     }
 
-    /// What waits in the queue of an input port and priority, now and at most, as buffers count [B].
+    /// Returns the bytes in the queue of an input port and priority, now and at most, as buffers count.
     pub fn queued(&self, port: PortIndex, priority: usize) -> (u32, u32) {
         let queue = &self.queues[InputQueueIndex::of(port, priority as u8)].packets;
         (queue.bytes, queue.bytes_max)
@@ -485,8 +485,8 @@ impl Switches {
         }
     }
 
-    /// Of the input queues that wait for an output and may go, the one to serve. Those that lack credits begin to wait
-    /// for them.
+    /// Chooses, of the input queues that wait for an output and may go, the one to serve. Those that lack credits begin
+    /// to wait for them.
     fn choose(&mut self, wires: &mut Wires, egress: PortIndex) -> Option<InputQueueIndex> {
         let (mut chosen, mut lacking): (Option<(u64, InputQueueIndex)>, u8) = (None, 0);
         for input in self.crossbars.waiting(egress) {
@@ -611,7 +611,7 @@ impl Switches {
         Some(queue.is_waiting().then_some((queue.egress, queue.demand.priority())))
     }
 
-    /// What waits in input queues whose first packet wants to leave by a port with a priority, as buffers count [B].
+    /// Returns the bytes in input queues whose first packet wants to leave by a port with a priority, as buffers count.
     pub fn bytes_waiting_for(&self, egress: PortIndex, priority: usize) -> u32 {
         let crossbars = &self.crossbars;
         let queues = crossbars.waiting(egress).map(|input| &crossbars.queues[input]);
