@@ -183,6 +183,15 @@ def test_rows_that_are_fitted_to_or_repeat_others_are_counted_apart(folder: Path
 
 
 @pytest.mark.usefixtures("undrawn_figures")
+def test_weaker_predictions_are_counted(folder: Path) -> None:
+    rows = "usual,Table 1; calibration,1.5,1,3,us\nslow,Table 1; weaker prediction,1.5,1,3,us\n"
+    (folder / "expected.csv").write_text(f"id,source,published,low,high,unit\n{rows}")
+    out = folder.parent / "out"
+    text = invoke("study", str(folder), "-o", str(out), "--threads", "1", "--all").stdout
+    assert "neither calibrated nor repeated, of which 1 are weaker predictions" in text
+
+
+@pytest.mark.usefixtures("undrawn_figures")
 def test_a_row_with_another_basis_is_counted_apart_from_published_figures(folder: Path) -> None:
     rows = "usual,Table 1,1.5,1,3,us,,\nslow,A simulator,,1,3,us,SIM,1.5\n"
     (folder / "expected.csv").write_text(

@@ -74,7 +74,8 @@ def test_the_profile_meets_the_row_of_pico_that_it_is_fitted_to(tmp_path: Path) 
 
 def test_a_family_of_mlperf_has_a_calibration_and_two_nodes_follow_from_one(tmp_path: Path) -> None:
     rows = {name: role for name, role in roles("mlperf-2025").items() if name != "median"}
-    assert Counter(rows.values()) == {"calibration": 10, "prediction": 13}
+    own = {"calibration": 10, "prediction": 5, "weaker prediction": 8}
+    assert Counter(rows.values()) == own
     done = checks("mlperf-2025", tmp_path, "nebius.*")
     names = [name for name in done if name.startswith("nebius")]
     fitted, predicted = sorted(names, key=lambda name: int(name.split(".")[-1]))

@@ -75,6 +75,7 @@ def check_of(row: Mapping[str, str], value: float) -> StudyCheck:
 
 CALIBRATION = "calibration"  # Word in the source of a row that constants are fitted to.
 REPEATS = "repeats"  # Word in the source of a row whose run is that of another row.
+WEAKER = "weaker"  # Word in the source of a row that an assumption read later rests on.
 _NO_PREDICTION = (CALIBRATION, REPEATS)
 
 
@@ -103,10 +104,18 @@ class StudyResult:
         if len(alone := self.predictions) < len(own):
             passed = sum(check.is_passed for check in alone)
             text += f", {passed} of {len(alone)} that are neither calibrated nor repeated"
+            text += self._weaker_text
         if other:
             passed = sum(check.is_passed for check in other)
             text += f", and {passed} of {len(other)} that the publication does not have"
         return text
+
+    @property
+    def _weaker_text(self) -> str:
+        """How many predictions rest on what was read when their rows were known."""
+        count = sum(WEAKER in check.source for check in self.predictions)
+        reason = "for an assumption was read when the rows were known"
+        return f", of which {count} are weaker predictions, {reason}" if count else ""
 
     @property
     def predictions(self) -> list[StudyCheck]:
