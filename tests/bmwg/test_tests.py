@@ -201,6 +201,7 @@ def test_a_link_that_flaps_loses_packets_until_tables_follow(home: Path) -> None
     # Tables follow after 50 us, hence before the link is back: no more is lost.
     assert lost[1] == lost[2]
     assert 50 <= column(table, "loss duration")[1] < 100
+    assert column(table, "retransmitted")[0] > 0 and "overtake" in table.note
 
 
 def test_prompts_beyond_what_is_computed_wait_and_their_transfers_meet(tmp_path: Path) -> None:
@@ -239,7 +240,10 @@ def test_the_command_writes_tables_page_and_observation_points(home: Path) -> No
     page = (out / "report.html").read_text()
     for number in range(1, 11):
         assert f"<h2>{number} " in page
-    assert "8.4 Fairness of every strategy: 6 of 6 trials" in command_line.run_here(*words).stdout
+    text = command_line.run_here(*words).stdout
+    assert "8.4 Fairness of every strategy: 6 of 6 trials" in text
+    notes = [table["note"] for test in facts["tests"] for table in test["tables"]]
+    assert all(note in " ".join(text.split()) for note in notes)
 
 
 def test_uplinks_and_rates_of_several_planes_are_those_of_all(tmp_path: Path) -> None:

@@ -18,6 +18,11 @@ AT_US = 300  # Time of the failure [us].
 REROUTE = ("50us", "500us")
 """Times until tables follow: detection and convergence, which are inputs."""
 FLAP_AXES = ("link is away [us]", "convergence input")
+RESENT_NOTE = (
+    "Tables that follow failures choose a link for each packet, so that packets overtake others "
+    "also without a failure, and packets that are late but not lost are sent again."
+)
+"""Why more is sent again than lost."""
 PRIORITIES = [0, 1, 2, 3]  # Shortest paths take a priority for each hop while tables change.
 
 
@@ -124,6 +129,7 @@ def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTab
         "until the last packet is sent into it; recovery: until the last of that data has "
         "arrived. Zero impact: the slowest iteration is within P99 of the run without a failure."
     )
+    note += "" if is_time_alone else f" {RESENT_NOTE}"
     metrics = times if is_time_alone else [*loss_metrics(), *times]
     columns = [column.title for column, _ in metrics]
     slowest = len(AXES) + columns.index("slowest iteration [us]")

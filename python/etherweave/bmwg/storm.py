@@ -111,7 +111,9 @@ def storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
     note = (
         "Deadlock: no event can make progress, which is proved, not waited for. Longest zero "
         f"throughput: whole periods of {PERIOD_US} us without acknowledged payload; in a deadlock "
-        "they last from it to the end of the run. Pauses are summed over ports and the whole run."
+        "they last from it to the end of the run. Without a watchdog the flows of the NIC go on as "
+        "the storm ends; with it the port drops their packets until it is restored, later than "
+        "that, so that they are silent for longer. Pauses are summed over ports and the whole run."
     )
     return table("storms", "Storms and deadlocks", AXES, metrics, trials, note=note)
 

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -141,6 +142,7 @@ def _print_test(result: "TestResult") -> None:
             print(f"  {len(table.rows)} rows, which the page and {table.name}.csv have")
         else:
             _print_blocks(table)
+            _print_note(table)
     reasons: dict[str, int] = {}
     for trial in result.trials:
         if trial.problem:
@@ -148,6 +150,11 @@ def _print_test(result: "TestResult") -> None:
     for reason, number in reasons.items():
         print(f"  Excluded, {number}: {reason}")
     print()
+
+
+def _print_note(table: "ReportTable") -> None:
+    for line in wrap(table.note, WIDTH - GAP):
+        print(f"  {line}")
 
 
 def _print_blocks(table: "ReportTable") -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.failures import AT_US, AXES, failure_cases, loss_metrics
+from etherweave.bmwg.failures import AT_US, AXES, RESENT_NOTE, failure_cases, loss_metrics
 from etherweave.bmwg.formulas import percentile
 from etherweave.bmwg.kpis import BOUNDARY, stream_times_us
 from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, table
@@ -34,7 +34,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     ]
     note = (
         f"The failure comes after {AT_US} us and stays; tables follow after the convergence input. "
-        "Loss duration and recovery count from the failure."
+        "Loss duration and recovery count from the failure. " + RESENT_NOTE
     )
     plot = Plot(0, 7, (1,), is_bars=True)
     return [table("failures", "KV transfers", AXES, metrics, trials, note=note, plot=plot)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from etherweave.bmwg import kpis
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.failures import AT_US, FLAP_AXES, flap_cases, loss_metrics
+from etherweave.bmwg.failures import AT_US, FLAP_AXES, RESENT_NOTE, flap_cases, loss_metrics
 from etherweave.bmwg.formulas import percentile
 from etherweave.bmwg.model import Case, Column, Included, Metric, Plot, ReportTable, table
 from etherweave.bmwg.settings import KIB, MIB
@@ -40,7 +40,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     note = (
         f"The uplink goes after {AT_US} us and comes back; tables follow each time after the "
         "convergence input. Loss duration and recovery count from its going. States of QPs and "
-        "adjacencies of routing protocols are not in it."
+        "adjacencies of routing protocols are not in it. " + RESENT_NOTE
     )
     plot = Plot(0, 8, is_bars=True)
     return [table("flap", "A link that flaps", FLAP_AXES, metrics, trials, note=note, plot=plot)]
