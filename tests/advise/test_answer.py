@@ -133,7 +133,14 @@ def test_a_job_that_does_not_fit_is_named_and_the_fabric_left_out(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("workload", "reason"),
-    [("all_to_all = { ranks = 8 }", "8"), ("halo4d = {}", "unknown name `halo4d`")],
+    [
+        ("all_to_all = { ranks = 8 }", "8"),
+        ("halo4d = {}", "unknown name `halo4d`"),
+        (
+            'osu_collective = {ranks = 4, algorithm = "in_network", operation.barrier = {}}',
+            'question.toml: fabric "slow": switch.reduction: none; expected a table',
+        ),
+    ],
 )
 def test_a_job_that_no_fabric_runs_is_an_error_before_any_run(
     tmp_path: Path, workload: str, reason: str

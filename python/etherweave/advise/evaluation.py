@@ -39,7 +39,11 @@ class Evaluation:
         sending = [job.name for job in question.jobs if job.jobs]
         run = [job for job in sending if any((name, job) in times.time_us for name in names)]
         fabrics = [name for name in names if all((name, job) in times.time_us for job in run)]
-        reasons = [f"{job} on {name}: {why}" for (name, job), why in times.failures.items()]
+        reasons = [
+            f"{job} on {name}: {line}"
+            for (name, job), why in times.failures.items()
+            for line in why.splitlines()
+        ]
         if not run or not fabrics:
             raise AdviseError(f"{question.file}: no fabric runs the mix:\n" + "\n".join(reasons))
         baseline = question.baseline if question.baseline in fabrics else fabrics[0]

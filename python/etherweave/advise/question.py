@@ -3,6 +3,7 @@
 A file of TOML. A fabric is a scenario without jobs, a job is one of a scenario with its weight.
 """
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import etherweave
 from etherweave import _core
 from etherweave.api.inputs import decoded, read_text, read_toml
 from etherweave.api.scenario import dotted, literals
+from etherweave.api.simulation import Estimate, foresee
 
 TABLES = ("fabric", "find", "job", "common")  # Tables of the file that have keys of scenarios.
 BASES = ("published", "derived", "fitted", "estimate", "example")
@@ -100,13 +102,27 @@ class Candidate:
         except _core.ScenarioError as error:
             raise self.mistake(error) from None
 
+    def foresee(self, resolved: str) -> Estimate | None:
+        """Estimate what a run on this fabric needs, as :func:`etherweave.api.simulation.foresee`.
+
+        Raises ``ScenarioError`` when the run has a mistake.
+        """
+        try:
+            return foresee(tomllib.loads(resolved))
+        except _core.ScenarioError as error:
+            place = self._place()
+            raise _core.scenario_error([mistake.at(place) for mistake in error.mistakes]) from None
+
     def mistake(self, error: _core.ScenarioError) -> _core.ScenarioError:
         """Name the fabric in a mistake of its scenario."""
-        place = f'{self.file}: fabric "{self.name}"'
+        place = self._place()
         own = {"override", *([] if self.text else [self.origin])}
         return _core.scenario_error(
             [mistake.at(place) if mistake.file in own else mistake for mistake in error.mistakes]
         )
+
+    def _place(self) -> str:
+        return f'{self.file}: fabric "{self.name}"'
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The runs of every job on every fabric: a sweep whose axes are fabric, job and sample."""
 
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from etherweave.advise.question import Candidate, Job, Question
 from etherweave.advise.unknowns import FabricUnknowns, Unknown, share
 from etherweave.api.fidelity import leaves_out
 from etherweave.api.limits import KINDS, PARTS, PLACES
-from etherweave.api.simulation import foresee
 from etherweave.sweeps import Sweep
 
 if TYPE_CHECKING:
@@ -91,7 +89,7 @@ class MixSweep(Sweep):
         }
         if draw.sample == OBSERVED:
             observed = candidate.resolve({**keys, "observe.ranks": True, "observe.waits": True})
-            expected = foresee(tomllib.loads(observed))
+            expected = candidate.foresee(observed)
             if expected and expected["memory_bytes"] <= OBSERVED_BYTES_MAX:
                 return observed
         return candidate.resolve(keys)
