@@ -90,6 +90,26 @@ def test_an_unknown_action_of_a_profile_is_a_fault() -> None:
     assert any(text == "no queue trims" for _, text, _ in rows)
 
 
+@pytest.mark.parametrize("threshold", ["1", "8999"])
+def test_a_threshold_below_a_packet_trims_everything(threshold: str) -> None:
+    rows = faults(
+        lambda tables: tables["BUFFER_PROFILE"]["egress_lossy_profile"].update(static_th=threshold)
+    )
+    text = f"static_th is {threshold}, so that every packet of 9000 B is trimmed"
+    assert rows == [("BUFFER_PROFILE|egress_lossy_profile", text, "9000 or more")]
+
+
+def test_a_queue_of_trimmed_packets_that_trims_is_a_fault() -> None:
+    rows = faults(
+        lambda tables: tables["BUFFER_PROFILE"]["egress_trimmed_profile"].update(
+            packet_discard_action="trim"
+        )
+    )
+    text = "packet_discard_action trim in queue 6, that of trimmed packets"
+    place = "BUFFER_PROFILE|egress_trimmed_profile"
+    assert rows == [(place, text, "drop, as in the scenario")]
+
+
 def test_trimming_that_is_half_configured_or_unlike_the_scenario_is_a_fault() -> None:
     rows = faults(lambda tables: tables.pop("SWITCH_TRIMMING"))
     assert {text for _, text, _ in rows} == {

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from etherweave.control.lint.config_db import ConfiguredSwitch, reference
+from etherweave.control.lint.config_db import ConfiguredSwitch, reference, spans
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.queues import size_of
 from etherweave.control.lint.systems import SONIC
@@ -22,6 +22,8 @@ RANGES = {
 }
 """Fields of the table: least, most, and a word in place of a number. Sizes are in bytes: the least
 is that of ``switch.trimming.size``, the most an MTU of switches."""
+MTU_MIN = 1500
+"""Packet that every port takes where none states its MTU (RFC 894) [B]."""
 NEEDED = ("size", "dscp_value", "queue_index")
 
 
@@ -38,7 +40,9 @@ def configured(site: Configurations) -> Iterator[LintFault]:
             yield LintFault(switch.file, GLOBAL, text, expected)
         yield from _actions(switch)
         yield from _halves(switch, entry)
+        yield from _thresholds(switch, site.fabric)
         if site.fabric is not None:
+            yield from _own_queue(switch, site.fabric)
             for text, expected in _unlike(site.fabric, entry):
                 yield LintFault(switch.file, GLOBAL, text, f"{expected}, as in the scenario")
 
@@ -72,21 +76,46 @@ def _actions(switch: ConfiguredSwitch) -> Iterator[LintFault]:
 
 def _halves(switch: ConfiguredSwitch, entry: Mapping[str, Any]) -> Iterator[LintFault]:
     """Find queues that trim without the table, and the table where no queue does."""
-    profiles = switch.tables.get("BUFFER_PROFILE", {})
-    bound = {
-        reference(row.get("profile")) for row in switch.tables.get("BUFFER_QUEUE", {}).values()
-    }
-    trims = [
-        name
-        for name in sorted(bound)
-        if profiles.get(name, {}).get("packet_discard_action") == DISCARDS[1]
-    ]
+    trims = sorted(_trimming_profiles(switch))
     if trims and not entry:
         text = "packet_discard_action is trim, and no size, code point or queue is configured"
         yield LintFault(switch.file, f"BUFFER_PROFILE|{trims[0]}", text, f"an entry {GLOBAL}")
     if entry and not trims:
         expected = "packet_discard_action trim in the profile of a queue in BUFFER_QUEUE"
         yield LintFault(switch.file, GLOBAL, "no queue trims", expected)
+
+
+def _trimming_profiles(switch: ConfiguredSwitch) -> dict[str, set[int]]:
+    """Return the queues of each profile that trims."""
+    profiles = switch.tables.get("BUFFER_PROFILE", {})
+    trims: dict[str, set[int]] = {}
+    for key, row in switch.tables.get("BUFFER_QUEUE", {}).items():
+        name = reference(row.get("profile"))
+        if profiles.get(name, {}).get("packet_discard_action") == DISCARDS[1]:
+            trims.setdefault(name, set()).update(queue for _, queue in spans(key))
+    return trims
+
+
+def _thresholds(switch: ConfiguredSwitch, fabric: Policy | None) -> Iterator[LintFault]:
+    """Find profiles that trim every packet of the MTU, unless the scenario has their threshold."""
+    own = fabric.memory.egress.size_bytes if fabric else None
+    mtu = max((port.mtu_bytes or MTU_MIN for port in switch.ports), default=MTU_MIN)
+    for name in sorted(_trimming_profiles(switch)):
+        profile = switch.tables["BUFFER_PROFILE"][name]
+        fixed, reserve = size_of(profile.get("static_th")), size_of(profile.get("size")) or 0
+        if fixed not in (None, own) and fixed + reserve < mtu:
+            text = f"static_th is {fixed}, so that every packet of {mtu} B is trimmed"
+            yield LintFault(switch.file, f"BUFFER_PROFILE|{name}", text, f"{mtu} or more")
+
+
+def _own_queue(switch: ConfiguredSwitch, fabric: Policy) -> Iterator[LintFault]:
+    """Find a queue of trimmed packets that trims: what it has no room for is dropped."""
+    own = fabric.trimming
+    for name, queues in sorted(_trimming_profiles(switch).items()):
+        if own is not None and own.queue in queues:
+            text = f"packet_discard_action trim in queue {own.queue}, that of trimmed packets"
+            expected = f"{DISCARDS[0]}, as in the scenario"
+            yield LintFault(switch.file, f"BUFFER_PROFILE|{name}", text, expected)
 
 
 def _unlike(fabric: Policy, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
