@@ -144,9 +144,9 @@ pub(crate) struct Losses {
     pub behind: Option<PortIndex>,
     /// End of the data that have left the host [B].
     pub sent: u64,
-    /// When the last packet had left it that was not there before.
+    /// When the last packet of data had left it.
     pub sent_at: Option<Time>,
-    /// Packets that left it again: when, and how long each took, the first with the wait since the last new one.
+    /// Packets that left it again: when, and how long each took, with the wait since the packet of data before.
     pub resent: Vec<(Time, Wait)>,
 }
 

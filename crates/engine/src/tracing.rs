@@ -40,10 +40,9 @@ impl Trace {
     fn count_resent(&mut self, wires: &Wires, port: PortIndex, packet: &Packet, until: u64) {
         let (lost_behind, time) = (self.lost_behind(packet, port), wires.ports[port].serialization_time(packet.wire));
         let losses = self.losses.entry(packet.sender).or_default();
-        if until > losses.sent {
-            losses.sent_at = Some(wires.now + time);
-        } else {
-            let idle = losses.sent_at.take().map_or(Duration::ZERO, |at| wires.now.since(at.min(wires.now)));
+        let sent_at = losses.sent_at.replace(wires.now + time);
+        if until <= losses.sent {
+            let idle = sent_at.map_or(Duration::ZERO, |at| wires.now.since(at.min(wires.now)));
             let time = idle + time;
             let wait = Wait { port: lost_behind, is_of_host: true, reason: WaitReason::Lost, time };
             losses.resent.push((wires.now, wait));

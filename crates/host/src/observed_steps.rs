@@ -23,7 +23,7 @@ impl Processors {
         let none = (EndpointIndex::NONE, 0);
         let (kind, message) = match task {
             Task::Handle(endpoint, message) => (StepKind::Handle, (endpoint, message.end)),
-            Task::Write(..) => (StepKind::Write, none),
+            Task::Write(endpoint, _) => (StepKind::Write, (endpoint, self.records.acknowledged)),
             Task::Read(..) => (StepKind::Read, none),
             Task::Step(endpoint) if next == Some(ActivityKind::Send) && self.is_socket(wires, thread, endpoint) => {
                 (StepKind::SocketSend, none)

@@ -14,13 +14,13 @@ pub struct StepRecord {
     pub start: Time,
     /// When it ends.
     pub end: Time,
-    /// End of the handled message in its stream [B].
+    /// End of the handled message in its stream, or of what is acknowledged when a write begins [B].
     pub message_end: u64,
     /// Time of copies [ps], or the place of its times in [`RankRecords::times`].
     copied: u32,
     /// Thread that performs it.
     pub thread: ThreadIndex,
-    /// Endpoint of the handled message.
+    /// Endpoint of the handled message, or of the socket that is written to.
     pub endpoint: EndpointIndex,
     /// Kind of work.
     pub kind: StepKind,
@@ -111,6 +111,8 @@ pub struct RankRecords {
     pub(super) next: Option<ActivityKind>,
     /// End of the message that a NIC answers at the moment [B].
     pub(super) answered: Option<u64>,
+    /// End of what is acknowledged in the stream of the socket that is written to next [B].
+    pub(super) acknowledged: u64,
     /// Last step of each thread that interrupts may postpone.
     postponable: Vec<u32>,
 }
@@ -182,5 +184,7 @@ wire! {
     PostRecord { at, end, bytes, answers, endpoint }
     ArrivalRecord { at, end, endpoint }
     EndRecord { at, bytes, tag, thread, endpoint }
-    RankRecords { steps, times, posted, arrived, sent, received, calls, ended, next, answered, postponable }
+    RankRecords {
+        steps, times, posted, arrived, sent, received, calls, ended, next, answered, acknowledged, postponable
+    }
 }

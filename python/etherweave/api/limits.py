@@ -42,7 +42,7 @@ RANKS_MAX = 3  # Ranks that are named whose packets go first.
 PARTS_MAX = 3  # Parts that are named by which two runs differ.
 PART_MIN = 0.1
 """Share of the largest difference of a part from which on another is named beside it."""
-DIVIDED = ("network", "rendezvous")  # Parts that waits divide.
+DIVIDED = ("network", "rendezvous", "room")  # Parts that waits divide.
 KINDS = {
     "uplinks": "collisions at uplinks",
     "downlinks": "collisions at downlinks",

@@ -145,7 +145,7 @@ impl PathRow {
     }
 }
 
-/// A message on the path, whose wait may be divided by ports.
+/// A message on the path, whose wait may be divided by ports; or data whose acknowledgement makes room in a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathMessage {
     /// Number of its job.
@@ -208,16 +208,17 @@ struct Origin {
 enum Awaited {
     /// The message that a step handles, which began then.
     Message(Handled, Time),
-    Room,
+    /// The acknowledgement up to some byte of a connection, which makes room in a socket.
+    Room(MessageName),
     Nothing,
 }
 
 impl Awaited {
     fn and_before(self, step: Step) -> Awaited {
-        match (step.handled, step.kind) {
+        match (step.handled, step.acknowledged) {
             (Some(handled), _) => Awaited::Message(handled, step.start),
-            (None, StepKind::Write) => Awaited::Room,
-            (None, StepKind::Handle | StepKind::Operation(_) | StepKind::SocketSend | StepKind::Read) => self,
+            (None, Some(acknowledged)) => Awaited::Room(acknowledged),
+            (None, None) => self,
         }
     }
 
@@ -225,7 +226,7 @@ impl Awaited {
     fn part(self) -> PathPart {
         match self {
             Awaited::Message(..) => PathPart::Network,
-            Awaited::Room => PathPart::Room,
+            Awaited::Room(_) => PathPart::Room,
             Awaited::Nothing => PathPart::Idle,
         }
     }
@@ -302,8 +303,11 @@ impl<'s> Walk<'s> {
                     steps = self.logs.steps(self.log(rank));
                     place = steps.ended(time);
                 }
-                Awaited::Message(..) | Awaited::Room | Awaited::Nothing => {
+                Awaited::Message(..) | Awaited::Room(_) | Awaited::Nothing => {
                     self.add(rank, awaited.part(), rank, idle_from, time);
+                    if let Awaited::Room(acknowledged) = awaited {
+                        self.add_room(rank, acknowledged, (idle_from, time));
+                    }
                     time = idle_from;
                 }
             }
@@ -349,6 +353,13 @@ impl<'s> Walk<'s> {
             let (job, end) = (self.log(rank).job, latency_from);
             self.messages.push(PathMessage { job, rank, source, name, posted, bytes, arrived, start, end });
         }
+    }
+
+    /// Adds what a rank waits for room in a socket, as a message of its own: the data that are acknowledged then.
+    fn add_room(&mut self, rank: u32, name: MessageName, (start, end): (Time, Time)) {
+        let RankLog { job, .. } = *self.log(rank);
+        let (posted, arrived) = (start, end);
+        self.messages.push(PathMessage { job, rank, source: rank, name, posted, bytes: 0, arrived, start, end });
     }
 
     /// Adds a step of a rank: waits for the core, calls, copies.

@@ -124,6 +124,8 @@ pub(super) struct Step {
     pub times: StepTimes,
     /// The message that is handled, and who sent it.
     pub handled: Option<Handled>,
+    /// End of the data that were acknowledged when the step began, of a write to a socket.
+    pub acknowledged: Option<MessageName>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -272,13 +274,13 @@ impl Steps<'_> {
     /// One of them.
     pub fn step(&self, place: usize) -> Step {
         let record = &self.log.records.steps[self.places[place]];
-        let handled = (record.kind == StepKind::Handle).then(|| {
-            let peer = self.log.peer(record.endpoint);
-            let end = self.log.ends.get(record.endpoint.get() as usize);
-            Handled { peer, name: end.map(|own| MessageName { connection: own.number ^ 1, end: record.message_end }) }
-        });
+        let own = self.log.ends.get(record.endpoint.get() as usize);
+        let name = |connection| MessageName { connection, end: record.message_end };
+        let handled = (record.kind == StepKind::Handle)
+            .then(|| Handled { peer: self.log.peer(record.endpoint), name: own.map(|own| name(own.number ^ 1)) });
+        let acknowledged = own.filter(|_| record.kind == StepKind::Write).map(|own| name(own.number));
         let (kind, start, end) = (record.kind, record.start, record.end);
-        Step { kind, start, end, times: self.log.records.times(record), handled }
+        Step { kind, start, end, times: self.log.records.times(record), handled, acknowledged }
     }
 
     /// When the first of them began.

@@ -184,7 +184,10 @@ fn waits_of(experiment: Experiment) -> Vec<WaitRow> {
     again.trace(&observed.messages);
     assert_eq!(again.run(Time::MAX, &mut |_| true), Finish::Complete);
     let rows = again.waits(&observed.messages);
-    let of_path = observed.path.iter().filter(|row| matches!(row.part, PathPart::Network | PathPart::Rendezvous));
+    let of_path = observed
+        .path
+        .iter()
+        .filter(|row| matches!(row.part, PathPart::Network | PathPart::Rendezvous | PathPart::Room));
     let expected: u64 = of_path.map(|row| row.end.since(row.start).as_ps()).sum();
     assert_eq!(rows.iter().map(|row| row.time.as_ps()).sum::<u64>(), expected, "{rows:?}");
     rows
@@ -253,6 +256,24 @@ fn a_loss_is_named_by_the_link_on_which_it_happens() {
         rows.iter().filter(|row| is_lost(row)).all(|row| (&*row.node, &*row.peer) == ("leaf0", "core0")),
         "{rows:?}"
     );
+}
+
+/// A message longer than its socket: what damage costs is in the waits for room, most of it one timer of 200 ms.
+#[test]
+fn a_wait_for_room_in_a_socket_is_divided_by_the_losses_behind_its_port() {
+    let topology = one_switch(2);
+    let ends = |channel: &Channel| [channel.from, channel.to].map(|end| topology.name(end.node).to_owned());
+    let of_host = topology.channels().iter().position(|channel| ends(channel) == ["host0", "switch0"]).unwrap();
+    let damage = degraded(ChannelId::new(of_host as u32), 1e-6);
+    let job = job_of(to_others(1, 4 << 20, |_| 1), Priority::new(0));
+    let small = changed(tcp(), |params| params.host.mpi_tcp.eager_max = Bytes::new(1 << 30));
+    let lossy = Experiment { degraded: vec![damage], observes_ranks: true, ..experiment(topology, small, vec![job]) };
+    assert!(share(&path(&lossy), PathPart::Room) > 0.9);
+    let rows = waits_of(lossy);
+    let is_lost = |row: &WaitRow| row.reason == "lost" && row.rank == row.source;
+    assert!(share_of(&rows, is_lost) > 0.9, "{rows:?}");
+    let is_of_link = |row: &WaitRow| (&*row.node, &*row.peer) == ("host0", "switch0");
+    assert!(rows.iter().filter(|row| is_lost(row)).all(is_of_link), "{rows:?}");
 }
 
 #[test]
