@@ -299,3 +299,11 @@ def test_a_bar_has_its_places_in_the_order_of_their_shares(scenario: Path, tmp_p
     assert bar == "".join(sorted(bar))
     share = int(words.removeprefix("host ").partition("%")[0]) / 100
     assert bar.count("h") / BAR == pytest.approx(share, abs=1 / BAR)
+
+
+def test_a_what_if_that_a_scenario_refuses_names_the_key_alone() -> None:
+    base = etherweave.run(COPIES)
+    refused = {"topology": {"single_switch": {"hosts": -4}}}
+    answers = list(what_if(base.resolved, base, lambda _: etherweave.run(refused)))
+    reasons = [own.reason for own in answers if own.reason.startswith("topology.")]
+    assert reasons and all(own.startswith("topology.single_switch.hosts: -4") for own in reasons)

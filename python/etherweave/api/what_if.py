@@ -254,7 +254,8 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
             if not reason:
                 reason, values = "the job has no times", job_times(simulate(scenario))
         except ScenarioError as error:
-            reason = str(error.mistakes[0])
+            mistake = error.mistakes[0]
+            reason = f"{mistake.key}: {mistake.reason}" if mistake.key else mistake.reason
         for job, base_us in times.items():
             named = (question.name, question.words, question.place)
             yield Answer(*named, job, base_us, values.get(job), reason, is_as_it_is)
