@@ -84,7 +84,14 @@ def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"observe.ranks": True}, "with observe; expected no `observe`"),
+        (
+            {"observe.ranks": True},
+            "with notes of ranks; expected none of `observe.ranks`, --trace and",
+        ),
+        (
+            {"observe": {"period": "1us", "until": "1ms", "ports": ["switches"]}},
+            "with observe; expected no `observe`",
+        ),
         (
             {"faults.down": [{"link": "leaf0 - core0", "until": "1ms"}]},
             "with faults; expected no `faults`",
@@ -94,6 +101,8 @@ def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
             "without a long loop; expected a job of ranks whose loop has 16 repetitions or more",
         ),
         ({"run.fast_forward": {"error": 2}}, "run.fast_forward.error"),
+        ({"run.fast_forward": False}, "false; expected a table, or no key to switch it off"),
+        ({"run.fast_forward": True}, "true; expected a table; `{}` for its defaults"),
     ],
 )
 def test_what_cannot_be_skipped_is_refused(changed: dict[str, object], expected: str) -> None:

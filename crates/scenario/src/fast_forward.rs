@@ -34,7 +34,11 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), InputError> {
     if scenario.run.fast_forward.is_none() {
         return Ok(());
     }
-    let expected = "no `observe`: series and notes of ranks would lack what is skipped";
+    let notes_ranks = scenario.observe.as_ref().is_some_and(|observe| observe.ranks);
+    let expected =
+        "none of `observe.ranks`, --trace and `etherweave explain`: notes of ranks would lack what is skipped";
+    InputError::unless(!notes_ranks, KEY, "with notes of ranks", expected)?;
+    let expected = "no `observe`: series would lack what is skipped";
     InputError::unless(scenario.observe.is_none(), KEY, "with observe", expected)?;
     let expected = "no `faults`, which happen at given times of the run";
     InputError::unless(scenario.faults.is_default(), KEY, "with faults", expected)

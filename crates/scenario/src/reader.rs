@@ -95,6 +95,17 @@ impl ReadError {
         ReadError::new(mistake, expected).within(Part::Key(part.to_owned()))
     }
 
+    /// Adds how a table that may be absent is switched on or off, where a boolean was found for it.
+    fn switching(mut self, boolean: Option<bool>) -> ReadError {
+        let expects_table = self.path.is_empty() && self.expected == "a table";
+        self.expected += match boolean.filter(|_| expects_table) {
+            Some(true) => "; `{}` for its defaults",
+            Some(false) => ", or no key to switch it off",
+            None => "",
+        };
+        self
+    }
+
     fn within(mut self, part: Part) -> ReadError {
         self.path.push(part);
         self
@@ -230,7 +241,8 @@ impl<'de> Deserializer<'de> for ValueReader {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        visitor.visit_some(self)
+        let switched = self.0.as_bool();
+        visitor.visit_some(self).map_err(|error| error.switching(switched))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &str, visitor: V) -> Result<V::Value, ReadError> {
@@ -392,11 +404,19 @@ mod tests {
         weights: [u8; 8],
         mode: Mode,
         jobs: Vec<Job>,
+        spare: Option<Job>,
     }
 
     impl Default for Switch {
         fn default() -> Switch {
-            Switch { latency: Duration::ZERO, ports: 0, weights: [0; 8], mode: Mode::Plain, jobs: Vec::new() }
+            Switch {
+                latency: Duration::ZERO,
+                ports: 0,
+                weights: [0; 8],
+                mode: Mode::Plain,
+                jobs: Vec::new(),
+                spare: None,
+            }
         }
     }
 
@@ -441,6 +461,13 @@ mod tests {
             assert_eq!(mistakes(text), [format!("{key}: a list; expected a table")]);
         }
         assert_eq!(mistakes("mode.plain = []"), ["mode.plain: a list; expected no parameters"]);
+    }
+
+    #[test]
+    fn a_boolean_in_place_of_a_table_is_answered_by_how_it_is_switched() {
+        assert_eq!(mistakes("spare = false"), ["spare: false; expected a table, or no key to switch it off"]);
+        assert_eq!(mistakes("spare = true"), ["spare: true; expected a table; `{}` for its defaults"]);
+        assert_eq!(mistakes("spare = 1"), ["spare: 1; expected a table"]);
     }
 
     #[test]

@@ -443,7 +443,7 @@ fn what_needs_packets_is_rejected_with_its_key() {
         ("switch.low_power_idle = { sleep = \"3us\", wake = \"5us\" }", "switch.low_power_idle: links that sleep"),
         (
             "transport.tcp = {}",
-            "transport: one that is simulated in packets alone; expected run.fidelity = \"packet\" with it",
+            "transport: tcp, which is simulated in packets alone; expected run.fidelity = \"packet\" with it",
         ),
         ("observe = { period = \"1us\", until = \"1ms\", ports = [\"switches\"] }", "observe: time series"),
     ];

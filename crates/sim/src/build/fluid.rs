@@ -8,6 +8,7 @@ use etherweave_fluid::{BesidePackets, Fluid, FluidParams, LinkPlace, QueueLimits
 use etherweave_host::fluid::{NOWHERE, packet_time};
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{BitRate, InputError, InputErrors};
+use etherweave_transport::Transport;
 
 use super::{Experiment, Paths};
 use crate::shard::Shard;
@@ -38,6 +39,12 @@ fn classes(experiment: &Experiment) -> BTreeSet<usize> {
     experiment.jobs.iter().map(|job| usize::from(ets.class_of_priority[job.priority.index()])).collect()
 }
 
+/// The name of a transport that flow-level mode has not, or its choice of paths; empty for others.
+fn in_packets_alone(transport: &Transport) -> &'static str {
+    let named = transport.path_choice_key().map_or(transport.name(), |key| key.trim_start_matches("transport."));
+    if transport.has_flow_level() { "" } else { named }
+}
+
 /// Rejects what has no meaning without packets.
 pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), InputErrors> {
     let params = &experiment.params;
@@ -45,14 +52,11 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         return Ok(());
     }
     let needs_packets = matches!(&experiment.paths, Paths::PerPacket(prepared) if prepared.needs_packets());
+    let alone = in_packets_alone(&params.transport);
     let has_shaper = params.nic.shaper.is_some() || params.switch.shaper.is_some();
     let conditions = [
         ("job.transport", "jobs of several transports", params.other_transports.is_empty()),
-        (
-            "transport",
-            "one that is simulated in packets alone",
-            params.transports().all(|transport| transport.has_flow_level()),
-        ),
+        ("transport", &format!("{alone}, which is simulated in packets alone"), alone.is_empty()),
         (
             "job.shared_hosts",
             "hosts of several jobs, some in packets",
