@@ -217,6 +217,13 @@ def test_a_nic_slower_than_its_link_is_a_warning_in_flow_level_mode(tmp_path: Pa
     assert "drain_rate" not in here("show", file).stderr
 
 
+def test_threads_that_flow_level_mode_does_not_use_are_a_note() -> None:
+    words = ("run", SCENARIOS / "first.toml", "--set", "run.fidelity=flow")
+    note = "--threads: 3, of which 1 is used: flow-level mode has one"
+    assert note in here(*words, "--threads", "3").stderr
+    assert "--threads" not in here(*words).stderr + here(*words, "--threads", "1").stderr
+
+
 def test_packets_damaged_on_a_bad_cable_are_reported_without_a_warning() -> None:
     done = here("run", SCENARIOS / "degraded_link.toml")
     assert re.search(r" 0 packets dropped, [1-9]\d* damaged$", done.stdout, re.MULTILINE)

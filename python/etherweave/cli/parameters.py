@@ -111,6 +111,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard out
 ALL_PROCESSORS = usable_processors()  # Default of :data:`Threads`.
 
 
+def is_given(context: typer.Context, parameter: str) -> bool:
+    """Return whether the command line names a parameter of the verb that runs."""
+    source = context.get_parameter_source(parameter)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 OF_FILES = (
     *(".csv", ".html", ".json", ".md", ".parquet", ".pdf", ".png", ".svg", ".toml"),
     *(".dot", ".gml", ".graphml", ".topo", ".txt", ".xlsx", ".xml", ".yaml", ".yml"),

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import typer
+
 import etherweave
 from etherweave.api.energy import energy
 from etherweave.api.fidelity import (
@@ -22,7 +24,7 @@ from etherweave.api.overview import overview
 from etherweave.api.results import Result
 from etherweave.api.slowdown import Slowdown, foreground, slowdowns
 from etherweave.cli import parameters
-from etherweave.cli.exits import exit_as, mistakes, os_error, print_warnings, reject
+from etherweave.cli.exits import exit_as, mistakes, notice, os_error, print_warnings, reject
 from etherweave.cli.processes import is_first, launched
 from etherweave.cli.progress import print_start, run_progress
 from etherweave.extend import described_fault, load_extensions
@@ -43,6 +45,7 @@ etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-len
 
 
 def run(
+    context: typer.Context,
     file: parameters.File,
     *,
     output: Path | None = None,
@@ -154,6 +157,8 @@ def run(
         _save(result, output)
     if trace and is_first():
         _trace(result, trace)
+    if is_first() and parameters.is_given(context, "threads"):
+        _note_threads(result, threads)
     alone = _alone(simulate, changes, result) if slowdown else {}
     if is_first():
         print(_json(result, alone) if as_json else _text(result, alone))
@@ -230,6 +235,13 @@ def _simulate(
         if (fault := described_fault(error)) is None:
             raise
         reject(fault)
+
+
+def _note_threads(result: Result, threads: int) -> None:
+    """Say that flow-level mode has not used the threads that the command line names."""
+    used = result.summary["threads"]
+    if used < threads and "flow" in fidelities(result.resolved).values():
+        notice(f"--threads: {threads}, of which {used} is used: flow-level mode has one")
 
 
 def _alone(
