@@ -15,6 +15,7 @@ from etherweave.api.tuning import (
     Tuning,
     Variant,
     _entries,
+    ncclx_text,
     read_tuner,
     tuner_text,
 )
@@ -35,6 +36,16 @@ def test_an_entry_ends_before_the_first_size_of_the_next() -> None:
         timing(1 << 16, "ring", "simple"),
     ]
     assert _entries(timings) == [TREE, RING]
+
+
+def test_ranges_of_ncclx_are_shares_of_a_rank() -> None:
+    """Of 64 KiB in 32 ranks a rank has 2,048 B; the last range has no end."""
+    assert ncclx_text([TREE, RING]).splitlines()[1:] == [
+        "allreduce,[0,2047],tree,ll,-1,4,8,-1,-1",
+        "allreduce,[2048,),ring,simple,-1,4,8,-1,-1",
+    ]
+    with pytest.raises(ValueError, match="any group; expected nNodes and nRanks"):
+        ncclx_text([replace(TREE, ranks=ANY)])
 
 
 def test_an_entry_has_the_channels_of_the_fastest_calls() -> None:

@@ -104,6 +104,7 @@ def test_a_group_without_an_entry_takes_ring_with_simple(tmp_path: Path) -> None
             "--channels 8,33: expected numbers of channels, 1 to 32, by commas",
         ),
         (("--channels", "8,"), "--channels 8,: expected numbers of channels, 1 to 32, by commas"),
+        (("--library", "aws"), "the tuner of aws-ofi-nccl reads no file"),
         (("--ranks", "12"), "ranks: 12; expected a multiple of 8, the accelerators of a node"),
     ],
 )

@@ -24,6 +24,11 @@ COLUMNS = (
     *("nNodes", "nRanks", "numPipeOps", "regBuff"),
 )
 """Columns of the file; the last two may be left out."""
+NCCLX_COLUMNS = (
+    *("collective", "bytesPerRank", "algorithm", "protocol", "channels"),
+    *("nNodes", "nLocalRanks", "numPipeOps", "regBuff"),
+)
+"""Columns of NCCLX's tuner: meta-pytorch/torchcomms, ``comms/ncclx/meta/tuner/README.md``."""
 ANY = -1  # Matches any group, and leaves channels to NCCL.
 SIZE_END = 2**32 - 1  # End of the last range, which the plug-in's documents use for all sizes [B].
 LINES_MAX = 10_000  # Most lines of a file.
@@ -318,6 +323,25 @@ def tuner_text(entries: Iterable[Entry]) -> str:
         for entry in entries
     ]
     return "\n".join([f"# {','.join(COLUMNS)}", *lines, ""])
+
+
+def ncclx_text(entries: Iterable[Entry]) -> str:
+    """Write entries as the file of NCCLX's tuner, whose sizes are shares of a rank.
+
+    Raises ``ValueError`` for an entry of any group, which has no such share.
+    """
+    return "\n".join([f"# {','.join(NCCLX_COLUMNS)}", *map(_ncclx_line, entries), ""])
+
+
+def _ncclx_line(entry: Entry) -> str:
+    if ANY in (entry.nodes, entry.ranks):
+        line = tuner_text([entry]).splitlines()[1]
+        raise ValueError(f"{line}: any group; expected nNodes and nRanks, by which NCCLX has sizes")
+    end = ")" if entry.max_bytes >= SIZE_END else f"{entry.max_bytes // entry.ranks}]"
+    sizes = f"[{entry.min_bytes // entry.ranks},{end}"
+    group = (entry.nodes, entry.ranks // entry.nodes, entry.pipe_ops, entry.registered)
+    chosen = (entry.algorithm, entry.protocol, entry.channels)
+    return ",".join(map(str, (entry.collective, sizes, *chosen, *group)))
 
 
 def read_tuner(path: str | Path) -> list[Entry]:

@@ -13,6 +13,7 @@ from etherweave.api.tuning import (
     OPERATIONS,
     Tuning,
     Variant,
+    ncclx_text,
     read_tuner,
     tune,
     tuner_text,
@@ -42,9 +43,15 @@ SIZES_MAX = 64  # Most sizes.
 
 
 class Library(StrEnum):
-    """Libraries whose plug-in reads the file."""
+    """Libraries whose tuner reads a file, and AWS's plug-in, which reads none."""
 
     NCCL = "nccl"
+    RCCL = "rccl"
+    NCCLX = "ncclx"
+    AWS = "aws"
+
+
+TEXTS = {Library.NCCL: tuner_text, Library.RCCL: tuner_text, Library.NCCLX: ncclx_text}
 
 
 Collective = StrEnum("Collective", {name: name for name in OPERATIONS})  # type: ignore[misc]
@@ -73,7 +80,7 @@ def tune_verb(
     Parameters
     ----------
     library
-        Library whose plug-in reads the file.
+        Library whose tuner reads the file: that of rccl is nccl's, ncclx has another.
     sizes : --sizes SIZE,...
         Sizes of calls, of a vector or of all blocks together.
     ranks : --ranks N
@@ -85,10 +92,15 @@ def tune_verb(
     file : --file FILE
         Simulate the entries of this file in place of a search.
     output : -o FILE
-        File for the plug-in, which NCCL_TUNER_CONFIG_FILE names.
+        File for the tuner, which NCCL_TUNER_CONFIG_FILE names; of ncclx NCCLX_TUNER_CONFIG_FILE.
     """
-    del library
     output_file("-o", output)
+    if library not in TEXTS:
+        known = ", ".join(TEXTS)
+        reject(
+            f"--library {library}: the tuner of aws-ofi-nccl reads no file, its choices are in "
+            f"its code (src/tuner in aws/aws-ofi-nccl); expected one of {known}"
+        )
     with mistakes(etherweave.ScenarioError, OSError, ValueError):
         lengths = [size_of(text) for text in sizes.split(",")]
         if min(lengths) < 1 or len(lengths) > SIZES_MAX:
@@ -103,7 +115,7 @@ def tune_verb(
                 *(fabric, lengths, groups, names, entries, changes, threads, progress, counts)
             )
         if output:
-            write_text(output, tuner_text(tuning.entries))
+            write_text(output, TEXTS[library](tuning.entries))
     print(_json(tuning)) if as_json else _print(tuning, output)
 
 
