@@ -68,7 +68,7 @@ fn at_least_one(key: &'static str, entries: u32) -> Result<(), InputError> {
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TablesSpec {
-    /// What a switch has room for.
+    /// Room of a switch for rules.
     pub capacity: TableProfile,
     /// The address plan of the compacted tables. Absent: the one that suits the family.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub struct TablesSpec {
     /// coordinates, larger groups. Default: all but the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_coordinates: Option<u32>,
-    /// What divides packets among several ports. Absent: as suits the family, by source in trees, else by hash.
+    /// Field that divides packets among several ports. Absent: as suits the family, by source in trees, else by hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share_by: Option<Sharing>,
     /// Hosts that each host exchanges frames with while tables of switches that learn keep their addresses, at least
@@ -102,7 +102,7 @@ pub struct ActivitySpec {
     /// Mean size of a packet, 1 B to 16 KiB, which no Ethernet frame exceeds. Default "1000B".
     #[serde(default = "packet")]
     pub packet: Bytes,
-    /// What is done with idle ports. Default: each method that the profile has.
+    /// Saving at idle ports. Default: each method that the profile has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saving: Option<Saving>,
 }

@@ -38,7 +38,7 @@ pub struct Strategy {
     pub group_coordinates: Option<u32>,
 }
 
-/// What divides packets among several ports that lead to their destinations alike.
+/// Field that divides packets among several ports that lead to their destinations alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {

@@ -1,10 +1,10 @@
 //! Which of the inputs that wait for an output of a crossbar is served first.
 
-/// Which of the inputs that wait for an output is served first.
+/// Order in which inputs that wait for an output are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arbiter {
-    /// Whose first packet has waited longest for this output, the default.
+    /// Input first whose first packet has waited longest for this output, the default.
     #[default]
     Age,
     /// The next input port after the last one served.

@@ -26,7 +26,7 @@ params! {
         pub breakout: u32 = 1,
         /// Links beyond the plan, in spare ports. Default none.
         pub extra: Vec<ExtraLink> = Vec::new(),
-        /// What does not work: nodes by name (`"leaf3"`), or cables by their ends (`"leaf0 - core0"`; listed twice, two
+        /// Failed parts: nodes by name (`"leaf3"`), or cables by their ends (`"leaf0 - core0"`; listed twice, two
         /// of several parallel ones). Hosts without another link are gone too. Default none.
         pub failed: Vec<String> = Vec::new(),
         /// Directions of links that are slower than the plan. Default none.

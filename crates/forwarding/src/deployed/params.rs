@@ -8,9 +8,9 @@ use crate::{CompactionKind, PlanKind};
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableParams {
-    /// Of the routing "minimal_tables".
+    /// Parameters of the routing "minimal_tables".
     pub minimal: MinimalTables,
-    /// Of the routing "conditional_tables".
+    /// Parameters of the routing "conditional_tables".
     pub conditional: ConditionalTables,
 }
 

@@ -44,13 +44,13 @@ impl ExportFile {
     }
 }
 
-/// What the world around calls things that a fabric has no name for.
+/// Names in exports of what a fabric itself has no name for.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExportNames {
     /// The fabric. Default "fabric".
     pub fabric: String,
-    /// What a cable's label begins with, before its number. Default "C".
+    /// Beginning of a cable's label, before its number. Default "C".
     pub cable: String,
     /// NetBox: the site of all devices. Default "Site".
     pub site: String,

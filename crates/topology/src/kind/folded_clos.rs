@@ -25,7 +25,7 @@ params! {
         pub host_rate: BitRate = BitRate::from_gbps(100),
         /// Cable between host and leaf. Default "3m".
         pub host_cable: Cable = Cable::from_m(3),
-        /// What leads up from each level but the top one, leaves first, at most 7. Default one: leaves and cores.
+        /// Uplinks of each level but the top one, leaves first, at most 7. Default one: leaves and cores.
         pub uplinks: Vec<Uplinks> = vec![Uplinks::default()],
         /// Departures from the regular plan.
         #[serde(skip_serializing_if = "AsBuilt::is_default")]
