@@ -160,6 +160,8 @@ const DELAYED_MAX: f64 = 0.05;
 
 /// The share of data packets from which on it is said that they were sent again without need.
 const RESENT_MAX: f64 = 0.01;
+/// The share of data packets from which on it is said that full queues dropped them.
+const OVERFLOWED_MAX: f64 = 0.01;
 /// The share of messages from which on it is said that they wait for others of their pair of ranks.
 const BEHIND_MAX: f64 = 0.1;
 const BEHIND_MIN: u64 = 5;
@@ -169,8 +171,13 @@ const BEHIND_MIN: u64 = 5;
 pub(crate) fn warnings(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Vec<String> {
     let deadlock = report.deadlock.iter().map(|cycle| deadlock(scenario, cycle));
     let drops = report.lossless_drops.iter().map(|drop| lost(scenario, report, drop));
-    let transport =
-        [resent(scenario, report, sent), timed_out(scenario, report, sent), behind(report)].into_iter().flatten();
+    let transport = [
+        resent(scenario, report, sent),
+        timed_out(scenario, report, sent),
+        overflowed(scenario, report, sent),
+        behind(report),
+    ];
+    let transport = transport.into_iter().flatten();
     let skips = fast_forward::warning(scenario, report);
     deadlock.chain(drops).chain(transport).chain(left_out(&report.left_out)).chain(skips).collect()
 }
@@ -204,12 +211,13 @@ pub(crate) struct SentCounts {
     packets: u64,
     resent: u64,
     timeouts: u64,
+    overtaken: u64,
 }
 
 impl SentCounts {
     /// Those of a transport, which has no connections yet.
     pub fn of(transport: &'static str) -> SentCounts {
-        SentCounts { transport, packets: 0, resent: 0, timeouts: 0 }
+        SentCounts { transport, packets: 0, resent: 0, timeouts: 0, overtaken: 0 }
     }
 
     /// Adds connections.
@@ -218,6 +226,7 @@ impl SentCounts {
             self.packets += flow.packets;
             self.resent += flow.retransmissions;
             self.timeouts += flow.timeouts;
+            self.overtaken += flow.out_of_order;
         }
     }
 }
@@ -225,10 +234,12 @@ impl SentCounts {
 /// Packets that were sent again though they were not lost.
 fn resent(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option<String> {
     let transport = scenario.lossless_transport();
-    let &SentCounts { packets, resent, timeouts, .. } = sent;
+    let &SentCounts { packets, resent, timeouts, overtaken, .. } = sent;
     let lost = lost_packets(report);
     let is_by_packet = !scenario.routing.keeps_order() || host_ports::is_per_packet(scenario);
-    let keeps_order = !is_by_packet && !transport.chooses_paths();
+    // Shortest paths that follow failures are decided for every packet.
+    let is_overtaken = lost == 0 && overtaken > 0;
+    let keeps_order = !is_by_packet && !transport.chooses_paths() && !is_overtaken;
     let (needless, reason) = transport.needless(&ResentCounts { resent, lost, timeouts, keeps_order });
     let share = needless as f64 / packets.max(1) as f64;
     let percent = 100.0 * share;
@@ -239,6 +250,21 @@ fn resent(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option<Str
 fn timed_out(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option<String> {
     let transport = scenario.lossless_transport();
     if sent.timeouts == 0 || lost_packets(report) == 0 { None } else { transport.timeouts(sent.timeouts) }
+}
+
+/// Losses of full queues that nothing keeps senders from: neither flow control nor a congestion control.
+fn overflowed(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option<String> {
+    let transport = scenario.lossless_transport();
+    let is_slowed = !transport.expects_no_loss() || transport.slows_before_loss(scenario.switch.ecn.is_some());
+    let is_lossy = matches!(scenario.flow_control, FlowControl::None {});
+    let share = report.totals.dropped as f64 / sent.packets.max(1) as f64;
+    (is_lossy && !is_slowed && share > OVERFLOWED_MAX).then(|| {
+        format!(
+            "flow_control.none: full queues dropped {:.1} % of data packets, and the run is longer for them: the \
+             transport has no congestion control that slows senders, as transport.roce.dcqcn would",
+            100.0 * share
+        )
+    })
 }
 
 /// Messages that waited for others of their pair of ranks.

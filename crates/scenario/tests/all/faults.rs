@@ -68,3 +68,47 @@ fn a_storm_after_the_end_of_the_run_is_warned_of() {
     assert!(warning.ends_with(", before any pause"), "{warning}");
     assert!(!warnings("0s").iter().any(|warning| warning.contains("pause_storm")));
 }
+
+fn warnings_of(text: &str) -> Vec<String> {
+    let run = Run::start(text, "x.toml", &[], 1, &[]).unwrap_or_else(|error| panic!("{error}"));
+    run.finish(&mut |_| true).0.summary.warnings
+}
+
+/// Sixteen windows of 1 MiB do not fit into a buffer of 4 MB; PFC loses nothing of them.
+#[test]
+fn losses_of_full_queues_are_named_where_nothing_slows_senders() {
+    let is_named = |flow_control: &str| {
+        let text = format!(
+            "interconnect.profile = \"efa-100\"\n{flow_control}\nswitch.buffer = \"4MB\"\nrun.end = \"1ms\"\n\
+             topology.single_switch.hosts = 17\n[[job]]\nname = \"in\"\n\
+             workload.incast = {{ sources = 16, message = \"1MB\" }}"
+        );
+        warnings_of(&text).iter().any(|warning| warning.starts_with("flow_control.none: full queues dropped"))
+    };
+    assert!(is_named(""));
+    assert!(!is_named("flow_control.pfc = {}"));
+}
+
+/// A failure that no run reaches makes shortest paths a decision for every packet.
+#[test]
+fn packets_that_others_overtake_are_named_where_tables_follow_failures() {
+    let text = r#"
+routing = "shortest_path"
+topology.fat_tree = { leaves = 4, hosts_per_leaf = 4, cores = 4, links_per_core = 1 }
+flow_control.pfc.priorities = [0, 1, 2, 3]
+transport.roce.reliability = "selective_repeat"
+faults = { reroute_after = "50us", down = [{ link = "leaf0 - core0", from = "1000s" }] }
+run.end = "2ms"
+[[job]]
+name = "a"
+workload.incast = { sources = 12, message = "1MB" }
+placement.hosts = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15]
+[[job]]
+name = "b"
+workload.incast = { sources = 2, message = "4MB" }
+placement.hosts = [11, 13, 14]
+"#;
+    let warnings = warnings_of(text);
+    let resent = warnings.iter().find(|warning| warning.contains("that were not lost")).expect("packets sent again");
+    assert!(resent.contains("others overtook them"), "{resent}");
+}
