@@ -260,9 +260,9 @@ fn overflowed(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option
     let share = report.totals.dropped as f64 / sent.packets.max(1) as f64;
     (is_lossy && !is_slowed && share > OVERFLOWED_MAX).then(|| {
         format!(
-            "flow_control.none: full queues dropped {:.1} % of data packets, and the run is longer for them: the \
-             transport has no congestion control that slows senders, as transport.roce.dcqcn would",
-            100.0 * share
+            "flow_control.none: full queues dropped {} packets, and the run is longer for them: the transport has no \
+             congestion control that slows senders, as transport.roce.dcqcn would",
+            report.totals.dropped
         )
     })
 }

@@ -123,7 +123,7 @@ const FOUND_LEFT: usize = 3;
 fn values_are_called_by_nouns() {
     let repository = Repository::open();
     let findings: Vec<String> =
-        repository.files().flat_map(names::pronouns).map(|finding| finding.to_string()).collect();
+        repository.files().flat_map(|file| names::pronouns(&file)).map(|finding| finding.to_string()).collect();
     assert!(findings.len() <= FOUND_LEFT, "\n{}\n", findings.join("\n"));
 }
 
