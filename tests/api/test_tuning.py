@@ -39,7 +39,7 @@ def test_an_entry_ends_before_the_first_size_of_the_next() -> None:
 
 
 def test_ranges_of_ncclx_are_shares_of_a_rank() -> None:
-    """Of 64 KiB in 32 ranks a rank has 2,048 B; the last range has no end."""
+    """A rank has 2,048 B of 64 KiB in 32 ranks; the last range has no end."""
     assert ncclx_text([TREE, RING]).splitlines()[1:] == [
         "allreduce,[0,2047],tree,ll,-1,4,8,-1,-1",
         "allreduce,[2048,),ring,simple,-1,4,8,-1,-1",
