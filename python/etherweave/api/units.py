@@ -26,6 +26,7 @@ _TIMES = {f"{prefix}s": Decimal(1000) ** -n for n, prefix in enumerate(["", *"mu
     "min": Decimal(60),
     "h": Decimal(3600),
 }
+_LENGTHS = {"mm": Decimal("0.001"), "cm": Decimal("0.01"), "m": Decimal(1), "km": Decimal(1000)}
 _SIZES = {f"{prefix}B": factor for prefix, factor in _ALL.items()}
 _BYTE_RATES = {f"{prefix}B/s": factor for prefix, factor in _ALL.items()}
 _BIT_RATES = {f"{prefix}b/s": factor / 8 for prefix, factor in _DECIMAL.items()}
@@ -97,6 +98,11 @@ def rate_of(text: str) -> float:
 def time_of(text: str) -> float:
     """Read a time [s]: 20us; raises ``ValueError`` when it is none."""
     return _of(text, _TIMES, "a time such as 20us", {})
+
+
+def length_of(text: str) -> float:
+    """Read a length [m]: 3m; raises ``ValueError`` when it is none."""
+    return _of(text, _LENGTHS, "a length such as 3m", {})
 
 
 def _of(

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from etherweave.api.results import HasResults, Result
 from etherweave.api.toml import differences
-from etherweave.api.units import rate_of, size_of, time_of
+from etherweave.api.units import length_of, rate_of, size_of, time_of
 from etherweave.report.flow_page import FlowPlots
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.style import ASIDE, SERIES, house, literal, name_decades, write_svg
@@ -29,6 +29,7 @@ _UNITS: list[tuple[Callable[[str], float], str]] = [
     (size_of, "B"),
     (time_of, "s"),
     (rate_of, "B/s"),
+    (length_of, "m"),
 ]
 
 LINES_MAX = 12  # Most points whose flows are drawn in the same figures.

@@ -439,5 +439,6 @@ fn parameters_that_do_not_fit_the_fabric_are_refused() {
     let turned = "patterns.1.shift.offset: 0 among 12 hosts; expected no multiple of 12, which leads back";
     check(alternating(vec![Pattern::default(), Pattern::Shift(Shift { offset: 0 })], period), &[4; 3], turned);
     let error = toml::from_str::<Pattern>("[hot_spot]\nshare = 1.5\n").unwrap_err().to_string();
-    assert!(error.contains("share: 1.5; expected 0, or 1e-9 to 1"), "{error}");
+    assert!(error.contains("share = 1.5\n"), "{error}");
+    assert!(error.contains("\n1.5; expected 0, or 1e-9 to 1"), "{error}");
 }
