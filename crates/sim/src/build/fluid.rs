@@ -160,8 +160,8 @@ fn queue_max(constants: &RunConstants) -> f64 {
     most_waiting(switch, switch.ingress_threshold).min(marked)
 }
 
-/// Most that long messages leave waiting for one port of a switch. Under congestion control by marks as much on average
-/// as where a queue grows from nothing to the first marks and shrinks again; without marks nothing is known.
+/// Most that long messages leave waiting for one port of a switch. Under congestion control by marks as much as may wait
+/// before the first mark, for none slows senders until then; without marks nothing is known.
 fn standing_limits(constants: &RunConstants) -> StandingLimits {
     let switch = &constants.params.switch;
     let is_lossless = constants.nic_pause_mask != 0;
@@ -171,7 +171,7 @@ fn standing_limits(constants: &RunConstants) -> StandingLimits {
         _ => most_waiting(switch, switch.egress_threshold),
     };
     let marked = match reacts(constants) {
-        true => switch.ecn.map_or(0.0, |ecn| ecn.queue_min.get() as f64 / 2.0),
+        true => switch.ecn.map_or(0.0, |ecn| ecn.queue_min.get() as f64),
         false => f64::INFINITY,
     };
     let of_connection = match &constants.params.flow_control {
