@@ -94,18 +94,20 @@ const ROUNDING: f64 = 1e-9;
 /// the run states covers the true one.
 #[test]
 fn sampled_micro_batches_are_as_near_as_their_error_states() {
-    // Stages, parts of the model in each, accelerators that share a sequence, micro-batches, and those simulated.
+    // Stages, parts of the model in each, accelerators that share a sequence, micro-batches, those simulated, and the
+    // largest relative error. Where all messages of four stages share their NICs with keys and values, rounds differ.
     let cases = [
-        (1, 1, 1, 64, [4, 8]),
-        (2, 1, 1, 64, [8, 16]),
-        (2, 1, 2, 64, [8, 16]),
-        (2, 2, 1, 32, [10, 16]),
-        (2, 2, 2, 64, [10, 16]),
-        (4, 1, 1, 33, [16, 20]),
-        (4, 1, 1, 128, [16, 32]),
-        (4, 1, 2, 64, [16, 32]),
+        (1, 1, 1, 64, [4, 8], 0.001),
+        (2, 1, 1, 64, [8, 16], 0.001),
+        (2, 1, 2, 64, [8, 16], 0.001),
+        (2, 2, 1, 32, [10, 16], 0.001),
+        (2, 2, 2, 64, [10, 16], 0.001),
+        (4, 1, 1, 33, [16, 20], 0.001),
+        (4, 1, 1, 128, [16, 32], 0.001),
+        (4, 1, 2, 64, [20, 32], 0.005),
+        (4, 1, 2, 64, [16, 18], 0.02),
     ];
-    for (stages, parts, context, micro_batches, simulated) in cases {
+    for (stages, parts, context, micro_batches, simulated, bound) in cases {
         let batch = micro_batches * 8 / stages / context;
         let parallel = format!("pipeline = {stages}, interleave = {parts}, context = {context}");
         let keys = format!("batch = {batch}\nparallel = {{ tensor = 1, {parallel}, zero = 1, prefetch = true }}");
@@ -115,6 +117,7 @@ fn sampled_micro_batches_are_as_near_as_their_error_states() {
             let sampled = step(8, &format!("micro_batches = {few}\n{keys}"));
             let (off, error) = ((sampled.time - all.time).abs(), sampled.error);
             assert!(off <= error + ROUNDING, "{keys}, {few}: {off} s, stated {error} s");
+            assert!(off < bound * all.time, "{keys}, {few}: {off} s of {} s", all.time);
         }
     }
 }

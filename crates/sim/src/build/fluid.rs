@@ -160,8 +160,8 @@ fn queue_max(constants: &RunConstants) -> f64 {
     most_waiting(switch, switch.ingress_threshold).min(marked)
 }
 
-/// Most that long messages leave waiting for one port of a switch. Under congestion control by marks as much as may wait
-/// before the first mark, for none slows senders until then; without marks nothing is known.
+/// Most that long messages leave waiting for one port of a switch. Under congestion control by marks as much as may
+/// wait before the first mark, for none slows senders until then; without marks nothing is known.
 fn standing_limits(constants: &RunConstants) -> StandingLimits {
     let switch = &constants.params.switch;
     let is_lossless = constants.nic_pause_mask != 0;
