@@ -174,21 +174,28 @@ def test_a_record_is_what_the_study_computes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn_figures")
-def test_rows_that_are_fitted_to_or_repeat_others_are_counted_apart(folder: Path) -> None:
-    rows = "usual,Table 1; calibration,1.5,1,3,us\nslow,Table 1; repeats usual,1.5,1,3,us\n"
+@pytest.mark.parametrize(
+    ("marks", "counts"),
+    [
+        (
+            ("calibration", "repeats usual"),
+            "of 2 figures pass, 0 of 0 that are neither calibrated nor repeated.",
+        ),
+        (
+            ("calibration", "weaker prediction"),
+            "neither calibrated nor repeated, of which 1 are weaker predictions",
+        ),
+    ],
+)
+def test_rows_are_counted_apart_by_their_marks(
+    folder: Path, marks: tuple[str, str], counts: str
+) -> None:
+    first, second = (f"Table 1; {mark},1.5,1,3,us" for mark in marks)
+    rows = f"usual,{first}\nslow,{second}\n"
     (folder / "expected.csv").write_text(f"id,source,published,low,high,unit\n{rows}")
     out = folder.parent / "out"
     text = invoke("study", str(folder), "-o", str(out), "--threads", "1", "--all").stdout
-    assert "of 2 figures pass, 0 of 0 that are neither calibrated nor repeated." in text
-
-
-@pytest.mark.usefixtures("undrawn_figures")
-def test_weaker_predictions_are_counted(folder: Path) -> None:
-    rows = "usual,Table 1; calibration,1.5,1,3,us\nslow,Table 1; weaker prediction,1.5,1,3,us\n"
-    (folder / "expected.csv").write_text(f"id,source,published,low,high,unit\n{rows}")
-    out = folder.parent / "out"
-    text = invoke("study", str(folder), "-o", str(out), "--threads", "1", "--all").stdout
-    assert "neither calibrated nor repeated, of which 1 are weaker predictions" in text
+    assert counts in text
 
 
 @pytest.mark.usefixtures("undrawn_figures")
