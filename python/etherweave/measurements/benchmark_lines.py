@@ -10,6 +10,7 @@ from etherweave.api.units import amount
 from etherweave.measurements.metrics import FIRST_TOKEN_TIME, ITERATION_TIME, ROUND_TRIP
 from etherweave.measurements.quantities import Quantity, quantities
 
+_SINGLE_FIGURE_TOOLS = ("osu_", "IMB-")  # Beginnings of tools that print a bare number.
 _TOOL_UNITS = {"s": (1e6, "us"), "B/s": (1e-6, "MB/s"), "1/s": (1, "messages/s")}
 """Scale and name of a unit, as the OSU Micro-Benchmarks and IMB print it."""
 
@@ -95,16 +96,17 @@ def benchmark_lines(
 def _is_printed(figure: Quantity, times: Mapping[str, float]) -> bool:
     """Whether it is the mean of the iterations or of the call, which is printed beside it.
 
-    A number of as many iterations as a note says stands there even where it is one's time.
+    A tool's number stands there by the tool's name, and that of as many iterations as a note says.
     """
-    printed = () if figure.note else (times.get("mean_us"), times.get("call_us"))
+    is_named = bool(figure.note) or figure.program.startswith(_SINGLE_FIGURE_TOOLS)
+    printed = () if is_named else (times.get("mean_us"), times.get("call_us"))
     return any(same and math.isclose(figure.median, same * 1e-6) for same in printed)
 
 
 def _text(figure: Quantity) -> str:
     """Write a figure with its unit, and its name where the tool prints several."""
     unit = figure.metric.unit.value
-    if figure.program.startswith(("osu_", "IMB-")):
+    if figure.program.startswith(_SINGLE_FIGURE_TOOLS):
         scale, name = _TOOL_UNITS[unit]
         return f"{figure.median * scale:.2f} {name}"
     name = figure.metric.name.replace("_", " ")
