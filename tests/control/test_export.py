@@ -250,14 +250,14 @@ def test_switches_that_are_alike_differ_in_names_only(system: str, is_whole: boo
 def test_every_system_knows_every_switch_s_ports_and_the_mtu(system: str) -> None:
     result = of_testbed()
     leaf, name = result.switches[0], PORT_NAMES[system]
-    assert len({name(leaf, port.number) for port in leaf.ports}) == 16
+    assert len({name(leaf, port) for port in leaf.ports}) == 16
     for text in SYSTEMS[system](replace(result, sonic=SonicForm(is_whole=True)), leaf).values():
         assert ("4500" in text or "speed cable" in text) and "9000" not in text
 
 
 def test_ports_are_called_as_on_the_front() -> None:
     leaf = of_testbed().switches[0]
-    names = {system: name(leaf, 1) for system, name in PORT_NAMES.items()}
+    names = {system: name(leaf, leaf.ports[1]) for system, name in PORT_NAMES.items()}
     assert names == {
         "cumulus": "swp2",
         "eos": "Ethernet2/1",
@@ -265,7 +265,7 @@ def test_ports_are_called_as_on_the_front() -> None:
         "sonic": "Ethernet4",
     }
     fast = policy({"topology": {"single_switch": {"hosts": 2, "rate": "800Gb/s"}}}).switches[0]
-    assert PORT_NAMES["sonic"](fast, 1) == "Ethernet8"
+    assert PORT_NAMES["sonic"](fast, fast.ports[1]) == "Ethernet8"
 
 
 def test_credits_are_refused_for_ethernet_switches() -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from etherweave.control.lint import yaml_paths
+from etherweave.control.qos import front_panel
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import UNLOADED, files
-from etherweave.control.qos.policy import PolicyError, SonicForm
+from etherweave.control.qos.policy import HostPorts, PolicyError, SonicForm
 
 GOLDEN = Path(__file__).parent / "golden"
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -37,7 +38,7 @@ SMALL: dict[str, object] = {
 PLACEHOLDERS = {
     "N": r"\d+(\.\d+)?",
     "list": r"\d+([ ,]\d+)*",
-    "ports": r"[a-z]*\d+(/\d+)?(-\d+(/\d+)?)?(,[a-z]*\d+(-\d+)?)*",
+    "ports": r"[a-z]*\d+([s/]\d+)*(-\d+(/\d+)*)?(,[a-z]*\d+(s\d+)?(-\d+)?)*",
     "kind": "(ethernet|port-channel)",
     "pause": "(pfc|link-pause)",
     "name": ".+",
@@ -79,7 +80,7 @@ def lines(name: str, text: str) -> Iterator[tuple[str, str]]:
     if name == "config_db.json":
         for table, entries in json.loads(text).items():
             for entry in entries.values():
-                yield from ((name, f"{table} {field}") for field in entry or [""])
+                yield from ((name, f"{table} {field}".strip()) for field in entry or [""])
     elif name == "nvue.yaml":
         for _, words in yaml_paths.read(text):
             yield "nvue.sh", " ".join(["nv set", *words])
@@ -98,6 +99,7 @@ def unsourced(written: Mapping[str, str]) -> Iterator[str]:
                 yield f"{path}: {line}"
 
 
+PANELS = front_panel.panels(["1x100G,2x200G"])  # The uplinks are halves of a cage.
 VARIANTS: dict[str, tuple[dict[str, object], ExportOptions]] = {
     "marks": ({}, ExportOptions(dscps={3: 3})),
     "classes": ({"ets.class_of_priority": [0, 1, 2, 4, 3, 5, 6, 7]}, ExportOptions()),
@@ -106,6 +108,8 @@ VARIANTS: dict[str, tuple[dict[str, object], ExportOptions]] = {
     "dynamic": ({}, ExportOptions(sonic=SonicForm(is_whole=True, is_dynamic=True))),
     "shared": ({}, ExportOptions(sonic=SonicForm(over_subscription=2))),
     "broadcom": ({}, ExportOptions(device="tomahawk3")),
+    "access": ({}, ExportOptions(panels=PANELS, host_ports=HostPorts(10))),
+    "routed": ({}, ExportOptions(panels=PANELS, host_ports=HostPorts(None))),
 }
 
 

@@ -18,16 +18,18 @@ from etherweave.cli.control.yang import refusals
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.progress import count_progress
 from etherweave.control.lint import config_db
-from etherweave.control.qos import derive, devices, sonic_yang
+from etherweave.control.qos import derive, devices, front_panel, sonic_yang
 from etherweave.control.qos.nos import HOSTS, NetworkSystem, Running, texts
-from etherweave.control.qos.policy import Policy, PolicyError, SonicForm, Watchdog
+from etherweave.control.qos.policy import HostPorts, Policy, PolicyError, SonicForm, Watchdog
 
 EXAMPLES = """Examples:
 etherweave control export scenarios/qos_ets.toml --nos onyx --mtu 4500 -o testbed
 etherweave control export scenarios/qos_ets.toml --nos sonic -o fabric --yang sonic-yang-models
 etherweave control export dragonfly.toml --nos sonic --routing minimal \
 --set flow_control.pfc.priorities=[3,4] --dscp 3=26 --dscp 4=34 -o fabric
-etherweave control export scenarios/qos_ets.toml --nos onyx -o testbed --ansible playbook"""
+etherweave control export scenarios/qos_ets.toml --nos onyx -o testbed --ansible playbook
+etherweave control export racks.toml --nos eos --front-panel 'leaf*=48x100G-2,8x400G' \
+--host-ports access:10 -o racks"""
 
 
 def export(
@@ -48,6 +50,8 @@ def export(
     running: Path | None = None,
     is_whole: bool = False,
     dynamic: bool = False,
+    panels: list[str] | None = None,
+    host_ports: str | None = None,
     shared: Annotated[int, typer.Option(min=0, max=32)] = 0,
     settings: parameters.Settings = None,
     as_json: parameters.AsJson = False,
@@ -90,6 +94,12 @@ def export(
         Write PORT, PORTCHANNEL and DEVICE_METADATA of SONiC, too.
     dynamic : --dynamic/--no-dynamic
         Use SONiC's dynamic buffer model: the switch computes headroom.
+    panels : --front-panel [SWITCHES=]PANEL
+        Cages of the front from the left, as leaf*=48x100G-2,8x400G: number, rate, and lanes where
+        they are not the usual ones; ports take those of their rate, then parts of faster ones;
+        repeatable; default: a cage for each port.
+    host_ports : --host-ports KIND
+        Kind of the ports of hosts: access:VLAN, or routed; default: not written.
     shared : --shared-headroom RATIO
         Share a pool of 1/RATIO of all headroom of a SONiC switch; 0: none is shared.
     """
@@ -114,6 +124,8 @@ def export(
             device=device,
             lookup=devices.read_lookup(str(lookup), read_text(lookup)) if lookup else None,
             sonic=SonicForm(is_whole, dynamic, shared),
+            panels=front_panel.panels(panels or ()),
+            host_ports=_host_ports(host_ports),
         )
         policy = derive.policy(file, parameters.overrides(settings), options)
         rejected = _rejected(policy, models) if models else {}
@@ -173,6 +185,15 @@ def _watchdog(text: str | None) -> Watchdog | None:
         if 100 <= times[0] <= 5000 and 100 <= times[1] <= 60_000:
             return Watchdog(*times, poll_ms=min(*times, 200))
     reject(f"--watchdog {text}: expected off, or DETECT:RESTORE of 100-5000 and 100-60000 ms")
+
+
+def _host_ports(text: str | None) -> HostPorts | None:
+    if text is None or text == "routed":
+        return None if text is None else HostPorts(None)
+    kind, _, vlan = text.partition(":")
+    if kind == "access" and vlan.isdecimal() and 1 <= int(vlan) <= 4094:
+        return HostPorts(int(vlan))
+    reject(f"--host-ports {text}: expected routed, or access:VLAN of 1 to 4094")
 
 
 def _write(policy: Policy, system: str, output: Path | None, running: Running) -> list[str]:

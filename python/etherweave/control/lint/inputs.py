@@ -25,11 +25,11 @@ from etherweave.control.lint import (
 from etherweave.control.lint.config_db import ConfigError, ConfiguredSwitch
 from etherweave.control.lint.dialects import Dialect
 from etherweave.control.lint.host_script import ConfiguredHost
-from etherweave.control.qos.nos import FABRIC, PATCH, PORT_NAMES
+from etherweave.control.qos.nos import FABRIC, PATCH, PORT_NAMES, PORTS
 from etherweave.control.qos.policy import Policy, PortPolicy
 from etherweave.control.qos.sonic import LOOKUP
 
-BESIDE = (LOOKUP, PATCH)  # Files of ``control export`` that repeat others.
+BESIDE = (LOOKUP, PATCH, PORTS)  # Files of ``control export`` that repeat others.
 FORMS = 8  # Forms of switches, the last ones, with which the next is compared.
 
 
@@ -179,7 +179,7 @@ def fabric_ports(site: Configurations) -> dict[tuple[str, str], PortPolicy]:
     """Return the fabric's ports by the names of switches, and of ports in their systems."""
     systems = {switch.name: switch.system.name for switch in site.switches}
     return {
-        (switch.name, PORT_NAMES[systems[switch.name]](switch, port.number)): port
+        (switch.name, PORT_NAMES[systems[switch.name]](switch, port)): port
         for switch in (site.fabric.switches if site.fabric else ())
         if switch.name in systems
         for port in switch.ports

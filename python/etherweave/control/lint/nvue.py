@@ -226,6 +226,8 @@ class _NvueReader:
             self._percents = {**own, LOSSY: 50} | self._percents
 
     def _interface(self, interfaces: str, words: list[str]) -> bool:
+        if words[:2] == ["link", "breakout"]:
+            return True  # A cage that is broken out is no port any more.
         names = limited(nvue_names(interfaces, PORTS_MAX))
         self.switch.count(len(names))
         bonds = [name for name in names if name.startswith("bond") or name in self._members]

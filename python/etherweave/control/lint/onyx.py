@@ -152,6 +152,8 @@ class _OnyxReader:
         return switch
 
     def _of_ports(self, interface: list[str], rest: list[str]) -> bool:
+        if rest[:1] == ["module-type"]:
+            return True  # A cage that is broken out is no port any more.
         places = list(self._places(*interface))
         self.switch.count(len(places))
         command = [text for text in rest if text != "force"]
@@ -204,7 +206,7 @@ def _settings(words: list[str]) -> Settings | None:
             return {(side,): state}
         case ["shutdown"]:
             return {("shutdown",): "on"}
-        case ["no", "shutdown"]:
+        case ["no", "shutdown" | "switchport"]:
             return {}
         case ["channel-group" | "mlag-channel-group" as kind, number, "mode", _]:
             prefix = kind.removesuffix("channel-group") + "port-channel"

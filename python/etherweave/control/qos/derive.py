@@ -30,6 +30,7 @@ from etherweave.api import code_points
 from etherweave.api.fabrics import fabric
 from etherweave.api.scenario import Literal, Overrides, ScenarioSource, read
 from etherweave.api.units import size_of, time_of
+from etherweave.control.qos import front_panel
 from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, device_for
 from etherweave.control.qos.policy import (
     DSCPS,
@@ -38,6 +39,7 @@ from etherweave.control.qos.policy import (
     BufferPolicy,
     FlowControl,
     HostPolicy,
+    HostPorts,
     JobPolicy,
     Marking,
     Policy,
@@ -86,6 +88,9 @@ class ExportOptions:
     """Profile of the switches; default: the scenario's, or one that is fast enough."""
     lookup: LookupTable | None = None  # The device's own table of headroom.
     sonic: SonicForm = field(default_factory=SonicForm)
+    panels: front_panel.Panels = field(default_factory=dict)
+    """Front panels, by the pattern of their switches' names; none: every port has a cage."""
+    host_ports: HostPorts | None = None  # None: they stay as they are.
 
 
 WATCHDOG_MS = {"detection": (100, 5000), "restoration": (100, 60_000), "poll": (100, 1000)}
@@ -187,6 +192,8 @@ def policy(
     is_computed = control is not FlowControl.NONE and "headroom" not in settings["switch"]
     groups = 1 if control is FlowControl.GLOBAL_PAUSE else len(lossless)
     switches, hosts = _devices(built, options.mtu_bytes, cables, groups * is_computed)
+    switches = front_panel.placed(switches, options.panels) if options.panels else switches
+    notes += front_panel.breakout_notes(switches) if options.system == "sonic" else []
     notes += [*cables.notes(options.system), *shares.notes, *_ecn_notes(is_marked, settings)]
     notes += _trimming_notes(trimming, options.system)
     watchdog = _watchdog(options, settings)
@@ -214,6 +221,7 @@ def policy(
         hosts=hosts,
         jobs=jobs,
         notes=tuple(notes),
+        host_ports=options.host_ports,
     )
 
 

@@ -20,7 +20,16 @@ OWN = MARK + MARK  # Where the name of the device stands.
 FORMS = 64  # Forms that are kept: a fabric without regularity has as many as switches.
 
 _PLACE = re.compile(f"{MARK}([0-9]*){MARK}(?: port 0)?")
-_LIKE = ("number", "is_host", "rate_mbps", "length_m", "cable_m", "headroom_bytes", "bundle")
+_LIKE = (
+    "number",
+    "is_host",
+    "rate_mbps",
+    "length_m",
+    "cable_m",
+    "headroom_bytes",
+    "bundle",
+    "place",
+)
 """Fields of a port that are no names."""
 
 

@@ -6,6 +6,8 @@ line in :class:`NetworkSystem`, :data:`SYSTEMS` and :data:`PORT_NAMES` each; tes
 these tables.
 """
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
@@ -32,8 +34,10 @@ Export: TypeAlias = Callable[[Policy, SwitchPolicy], dict[str, str]]
 FABRIC = "fabric.json"
 """The values that the configurations follow from, with which the linter compares them."""
 HOSTS = "hosts"
+PORTS = "ports.csv"  # Names of ports, where the front panel is known.
 PATCH = "patch.json"  # Changes of a running SONiC switch, for ``config apply-patch``.
 BY_LINE = ("switches", "hosts")  # Fields of the policy with an entry to a line.
+ONYX_LEGS_MAX = 4  # Ports of a cage of Onyx: module-type qsfp-split-4.
 LINES = 1024  # Lines that are written at once.
 
 Running: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -70,8 +74,25 @@ def texts(policy: Policy, system: str, running: Running | None = None) -> Iterat
     script = forms.host_texts(lambda host: _rendered("host.sh", policy=policy, host=host))
     for host in policy.hosts:
         yield f"{HOSTS}/{host.name}.sh", script(host)
+    if any(port.place for switch in policy.switches for port in switch.ports):
+        yield PORTS, _port_table(policy)
     for text in _fabric(policy, system):
         yield FABRIC, text
+
+
+def _port_table(policy: Policy) -> str:
+    """Write the name that each system has for a port, and what is plugged into it."""
+    table = io.StringIO()
+    names = {**PORT_NAMES, "junos": _junos_name}
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(("switch", "port", "cage", "rate_gbps", "peer", "peer_port", *names))
+    for switch in policy.switches:
+        for port in switch.ports:
+            own = (name(switch, port) for name in names.values())
+            rate = f"{port.rate_mbps / 1000:g}"
+            facts = (switch.name, port.number, port.cage, rate, port.peer, port.peer_port)
+            writer.writerow((*facts, *own))
+    return table.getvalue()
 
 
 def _fabric(policy: Policy, system: str) -> Iterator[str]:
@@ -118,6 +139,18 @@ def _eos(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
     return _commands("eos.cfg", policy, switch)
 
 
+def _onyx(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
+    """Write commands.
+
+    Raises ``PolicyError`` when a cage is broken out into more ports than a command has.
+    """
+    for cage, legs in _breakouts(switch.ports).items():
+        if legs > ONYX_LEGS_MAX:
+            problem = f"{legs} ports of cage {cage}"
+            raise PolicyError(f"--front-panel: {problem}; expected at most {ONYX_LEGS_MAX} of Onyx")
+    return _commands("onyx.cfg", policy, switch)
+
+
 def _commands(file: str, policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
     return {file: _rendered(file, policy=policy, switch=switch)}
 
@@ -137,8 +170,9 @@ def _templates() -> "jinja2.Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals["unloaded"] = UNLOADED
+    environment.globals |= {"unloaded": UNLOADED, "eos_name": _eos_name, "eos_speed": _eos_speed}
     environment.filters |= {
+        "breakouts": _breakouts,
         "ethernet": _ethernet,
         "kilobytes": _kilobytes,
         "printable": _printable,
@@ -158,12 +192,58 @@ def _spans(numbers: Iterable[int], prefix: str = "", again: str = "") -> list[st
 
 def _swp(ports: Iterable[PortPolicy]) -> str:
     """Name ports of Cumulus."""
-    return ",".join(_spans((port.number + 1 for port in ports), "swp"))
+    return ",".join(_by_cage(ports, "swp", "", "s", 0))
 
 
 def _ethernet(ports: Iterable[PortPolicy]) -> list[str]:
-    """Name ports of Onyx by ranges: ethernet 1/1-1/12."""
-    return _spans((port.number + 1 for port in ports), "ethernet 1/", "1/")
+    """Name ports of Onyx by ranges: ethernet 1/1-1/12, ethernet 1/49/1-1/49/4."""
+    return list(_by_cage(ports, "ethernet 1/", "1/", "/", 1))
+
+
+def _by_cage(
+    ports: Iterable[PortPolicy], prefix: str, again: str, divider: str, first: int
+) -> Iterator[str]:
+    """Name ports by ranges: cages that are complete first, then the legs of each other cage."""
+    legs: dict[int, list[int]] = {}
+    cages = []
+    for port in ports:
+        if port.place and port.is_leg:
+            legs.setdefault(port.cage, []).append(port.place.leg + first)
+        else:
+            cages.append(port.cage)
+    yield from _spans(cages, prefix, again)
+    for cage, numbers in sorted(legs.items()):
+        start = f"{prefix}{cage}{divider}"
+        yield from _spans(numbers, start, f"{again}{cage}{divider}" if again else "")
+
+
+def _leg(port: PortPolicy, divider: str, first: int = 0) -> str:
+    """Write the part of a broken out cage that a port has; nothing where it has all of it."""
+    return f"{divider}{port.place.leg + first}" if port.place and port.is_leg else ""
+
+
+def _junos_name(_: SwitchPolicy, port: PortPolicy) -> str:
+    """Name a port of Junos, which counts cages from 0; no configuration is written for it."""
+    return f"et-0/0/{port.cage - 1}{_leg(port, ':')}"
+
+
+def _breakouts(ports: Iterable[PortPolicy]) -> dict[int, int]:
+    """Return the ports of each cage that is broken out, by its number."""
+    places = (port.place for port in ports if port.place and port.is_leg)
+    return dict(sorted((place.cage, place.legs) for place in places))
+
+
+def _eos_name(switch: SwitchPolicy, port: PortPolicy) -> str:
+    """Name a port after its first lane in its cage; a cage of one lane has no number for it."""
+    place = switch.place(port)
+    lane = f"/{place.lanes[0] - place.first_lane + 1}" if place.cage_lanes > 1 else ""
+    return f"Ethernet{place.cage}{lane}"
+
+
+def _eos_speed(switch: SwitchPolicy, port: PortPolicy) -> str:
+    """Write the rate and the lanes of a port: 100g-2; 25g has one."""
+    rate, lanes = port.rate_mbps // 1000, len(switch.place(port).lanes)
+    return f"{rate}g" if rate <= 25 else f"{rate}g-{lanes}"
 
 
 def _kilobytes(size_bytes: int) -> int:
@@ -185,17 +265,12 @@ class NetworkSystem(StrEnum):
     SONIC = "sonic"
 
 
-SYSTEMS: Mapping[str, Export] = {
-    "cumulus": _nvue,
-    "eos": _eos,
-    "onyx": partial(_commands, "onyx.cfg"),
-    "sonic": sonic.files,
-}
+SYSTEMS: Mapping[str, Export] = {"cumulus": _nvue, "eos": _eos, "onyx": _onyx, "sonic": sonic.files}
 """Functions by the name that ``--nos`` takes."""
-PORT_NAMES: Mapping[str, Callable[[SwitchPolicy, int], str]] = {
-    "cumulus": lambda switch, number: f"swp{number + 1}",
-    "eos": lambda switch, number: f"Ethernet{number + 1}/1",
-    "onyx": lambda switch, number: f"ethernet 1/{number + 1}",
+PORT_NAMES: Mapping[str, Callable[[SwitchPolicy, PortPolicy], str]] = {
+    "cumulus": lambda _, port: f"swp{port.cage}{_leg(port, 's')}",
+    "eos": _eos_name,
+    "onyx": lambda _, port: f"ethernet 1/{port.cage}{_leg(port, '/', 1)}",
     "sonic": sonic.port_name,
 }
-"""Names of ports, by the system and the number from 0; EOS names the first of a cage."""
+"""Names of ports, by the system."""

@@ -129,6 +129,31 @@ class Trimming:
 
 
 @dataclass(frozen=True, slots=True)
+class CagePort:
+    """Place of a port on the front: a cage, or a part of one that is broken out."""
+
+    cage: int  # Number on the front, from 1.
+    first_lane: int  # First lane of the cage on the switch, from 0.
+    cage_lanes: int
+    legs: int = 1  # Ports of the cage.
+    leg: int = 0
+
+    @property
+    def lanes(self) -> range:
+        """Lanes of the port on the switch."""
+        width = self.cage_lanes // self.legs
+        first = self.first_lane + self.leg * width
+        return range(first, first + width)
+
+
+@dataclass(frozen=True, slots=True)
+class HostPorts:
+    """Kind of all ports that lead to hosts."""
+
+    vlan: int | None  # VLAN of access ports; none: ports are routed.
+
+
+@dataclass(frozen=True, slots=True)
 class PortPolicy:
     """A port of a switch and the device at the other end of its cable."""
 
@@ -142,6 +167,17 @@ class PortPolicy:
     headroom_bytes: int  # Headroom of each lossless priority, for ``cable_m``.
     bundle: int | None
     """The port channel that it belongs to, from 1: links in parallel to one switch."""
+    place: CagePort | None = None  # Its cage, if the front panel is known.
+
+    @property
+    def cage(self) -> int:
+        """Number of its cage, from 1; every port has one where the panel is not known."""
+        return self.place.cage if self.place else self.number + 1
+
+    @property
+    def is_leg(self) -> bool:
+        """Whether its cage is broken out."""
+        return self.place is not None and self.place.legs > 1
 
 
 @dataclass(frozen=True)
@@ -156,6 +192,14 @@ class SwitchPolicy:
     def rate_max_mbps(self) -> int:
         """Rate of the fastest port [Mb/s]."""
         return max((port.rate_mbps for port in self.ports), default=0)
+
+    def place(self, port: PortPolicy) -> CagePort:
+        """Return the cage of a port; lanes are those of the fastest where no panel is known.
+
+        100G PAM4 makes eight lanes of 800G, 50G PAM4 eight of 400G.
+        """
+        lanes = 8 if self.rate_max_mbps >= 400_000 else 4
+        return port.place or CagePort(port.number + 1, port.number * lanes, lanes)
 
     def bundles(self) -> dict[int, tuple[PortPolicy, ...]]:
         """Return the ports of every port channel, by its number."""
@@ -218,6 +262,7 @@ class Policy:
     hosts: tuple[HostPolicy, ...]
     jobs: tuple[JobPolicy, ...]
     notes: tuple[str, ...]  # Differences between scenario and configuration that systems force.
+    host_ports: HostPorts | None = None  # None: as they are.
 
     @property
     def lossless(self) -> tuple[Priority, ...]:

@@ -64,9 +64,9 @@ def files(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
     return written
 
 
-def port_name(switch: SwitchPolicy, number: int) -> str:
-    """Name a port: Ethernet0, Ethernet4; by eights where ports have eight lanes."""
-    return f"Ethernet{number * _lanes(switch)}"
+def port_name(switch: SwitchPolicy, port: PortPolicy) -> str:
+    """Name a port after its first lane: Ethernet0, Ethernet4; by eights with eight lanes."""
+    return f"Ethernet{switch.place(port).lanes[0]}"
 
 
 def config_db(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
@@ -74,13 +74,12 @@ def config_db(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     _check_form(policy)
     device_tables: ConfigTables = {
         "DEVICE_METADATA": {"localhost": {"hostname": switch.name, "type": "LeafRouter"}},
-        "PORT": {
-            port_name(switch, port.number): _port(policy, switch, port) for port in switch.ports
-        },
+        "PORT": {port_name(switch, port): _port(policy, switch, port) for port in switch.ports},
         **_channels(policy, switch),
     }
     tables: ConfigTables = {
         **(device_tables if policy.sonic.is_whole else {}),
+        **_host_ports(policy, switch),
         **_maps(policy),
         **_schedulers(policy, switch),
         **_buffers(policy, switch),
@@ -93,6 +92,19 @@ def config_db(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         tables["DEVICE_METADATA"] = {"localhost": {**own, "buffer_model": "dynamic"}}
         tables |= _dynamic(policy)
     return {name: table for name, table in tables.items() if table}
+
+
+def _host_ports(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
+    """Put the ports of hosts into a VLAN, or make them routed; addresses are not written."""
+    names = [port_name(switch, port) for port in switch.ports if port.is_host]
+    if policy.host_ports is None or not names:
+        return {}
+    if (vlan := policy.host_ports.vlan) is None:
+        return {"INTERFACE": {name: {} for name in names}}
+    return {
+        "VLAN": {f"Vlan{vlan}": {"vlanid": str(vlan)}},
+        "VLAN_MEMBER": {f"Vlan{vlan}|{name}": {"tagging_mode": "untagged"} for name in names},
+    }
 
 
 def _check_form(policy: Policy) -> None:
@@ -117,20 +129,14 @@ def _dynamic(policy: Policy) -> ConfigTables:
     }
 
 
-def _lanes(switch: SwitchPolicy) -> int:
-    """Lanes of a port: 100G PAM4 makes eight of 800G, 50G PAM4 eight of 400G."""
-    return 8 if switch.rate_max_mbps >= 400_000 else 4
-
-
 def _port(policy: Policy, switch: SwitchPolicy, port: PortPolicy) -> ConfigEntry:
-    lanes = _lanes(switch)
-    first = port.number * lanes + 1
+    place = switch.place(port)
     entry: ConfigEntry = {
         "admin_status": "up",
-        "alias": f"etp{port.number + 1}",
+        "alias": f"etp{place.cage}{'abcdefgh'[place.leg] if port.is_leg else ''}",
         "description": f"{port.peer} port {port.peer_port}",
-        "index": str(port.number + 1),
-        "lanes": ",".join(str(lane) for lane in range(first, first + lanes)),
+        "index": str(place.cage),
+        "lanes": ",".join(str(lane + 1) for lane in place.lanes),
         "speed": str(port.rate_mbps),
     }
     # A member has the MTU of its port channel: some versions of the model reject one of its own.
@@ -144,7 +150,7 @@ def _channels(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     return {
         "PORTCHANNEL": {_channel(number): channel for number in bundles},
         "PORTCHANNEL_MEMBER": {
-            f"{_channel(number)}|{port_name(switch, port.number)}": {}
+            f"{_channel(number)}|{port_name(switch, port)}": {}
             for number, ports in bundles.items()
             for port in ports
         },
@@ -188,7 +194,7 @@ def _schedulers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         "SCHEDULER": kinds,
         "WRED_PROFILE": _wred(policy),
         "QUEUE": {
-            f"{port_name(switch, port.number)}|{number}": dict(entry)
+            f"{port_name(switch, port)}|{number}": dict(entry)
             for port in switch.ports
             for number, entry in queue.items()
         },
@@ -214,7 +220,7 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     profiles = _profiles(policy)
     lossy, is_dynamic = policy.lossy_group(), policy.sonic.is_dynamic
     for port in switch.ports:
-        name = port_name(switch, port.number)
+        name = port_name(switch, port)
         if lossy is not None:
             groups[f"{name}|{lossy}"] = _profile(INGRESS_LOSSY)
         for level in policy.lossless:
@@ -224,10 +230,10 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
             groups[f"{name}|{level.number}"] = _profile("NULL" if is_dynamic else profile)
         for queue in policy.classes:
             queues[f"{name}|{queue.number}"] = _profile(_queue_profile(policy, queue))
-    names = [port_name(switch, port.number) for port in switch.ports]
+    names = [port_name(switch, port) for port in switch.ports]
     return {
         "CABLE_LENGTH": {
-            CABLES: {port_name(switch, port.number): f"{port.cable_m}m" for port in switch.ports}
+            CABLES: {port_name(switch, port): f"{port.cable_m}m" for port in switch.ports}
         },
         "BUFFER_POOL": _pools(policy, switch),
         "BUFFER_PROFILE": profiles,
@@ -385,7 +391,7 @@ def _bindings(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         entry |= {"pfc_enable": lossless, "pfc_to_pg_map": MAP, "pfc_to_queue_map": MAP}
         if policy.watchdog:
             entry["pfcwd_sw_enable"] = lossless
-    return {"PORT_QOS_MAP": {port_name(switch, port.number): dict(entry) for port in switch.ports}}
+    return {"PORT_QOS_MAP": {port_name(switch, port): dict(entry) for port in switch.ports}}
 
 
 def _watchdog(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
@@ -396,5 +402,5 @@ def _watchdog(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         "detection_time": str(policy.watchdog.detect_ms),
         "restoration_time": str(policy.watchdog.restore_ms),
     }
-    ports = {port_name(switch, port.number): dict(entry) for port in switch.ports}
+    ports = {port_name(switch, port): dict(entry) for port in switch.ports}
     return {"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": str(policy.watchdog.poll_ms)}, **ports}}
