@@ -142,3 +142,15 @@ def test_mistakes_end_with_2(tmp_path: Path) -> None:
 def test_rules_are_listed_with_their_reasons() -> None:
     code, out, _ = invoke("--rules")
     assert code == 0 and len(out.splitlines()) == len(lint.RULES)
+
+
+@pytest.mark.parametrize("text", ['{"PORT": {"Ethernet0"', "\udcff"])
+def test_a_broken_file_is_named_and_all_others_are_checked(text: str, tmp_path: Path) -> None:
+    write(edited(LEAF, put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "4")), tmp_path)
+    broken = tmp_path / "broken" / "config_db.json"
+    broken.parent.mkdir()
+    broken.write_bytes(text.encode(errors="surrogateescape"))
+    code, out, error = invoke(str(tmp_path))
+    assert code == 2
+    assert "DSCP 26" in out and "in 3 switches" in out and out.endswith("; not read: 1 file\n")
+    assert f"{broken}: " in error and "expected" in error

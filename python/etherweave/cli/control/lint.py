@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from etherweave.api.inputs import read_text
+from etherweave.api.inputs import InputError, read_text
 from etherweave.api.units import counted
 from etherweave.cli.exits import FAILED, USAGE, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
@@ -52,7 +52,8 @@ def lint(
 ) -> None:
     """Check configurations for lost packets: buffers, maps, weights, MTU, hosts.
 
-    Exit code 1: there are findings; 2: a mistake, or nothing that can be read.
+    Exit code 1: there are findings; 2: a mistake, or a file that cannot be read, beside which all
+    others are checked.
 
     Parameters
     ----------
@@ -73,9 +74,14 @@ def lint(
         reject("no files to check; expected directories, files, or - for standard input")
     with mistakes(linter.ConfigError), _without_collection():
         names = _off(off) if off else {}
-        site = linter.read(_texts(paths))
+        broken: list[str] = []
+        site = linter.read(_texts(paths, broken), broken)
         findings = linter.lint(site, names)
+    for mistake in broken:
+        print_error(mistake)
     if not (site.switches or site.hosts):
+        if broken:
+            raise typer.Exit(USAGE)
         _reject_all(site, paths[0])
     for text in site.unread:
         print_error(f"note: {text.file}: {_unread(text)}")
@@ -85,9 +91,9 @@ def lint(
         case Format.SARIF:
             print(json.dumps(sarif.document(findings, linter.RULES), indent=1))
         case Format.TEXT:
-            _print(site, findings)
+            _print(site, findings, len(broken))
     named = {"<stdin>" if str(path) == "-" else str(path) for path in paths}
-    if any(not document.commands and document.file in named for document in site.unread):
+    if broken or any(not document.commands and document.file in named for document in site.unread):
         raise typer.Exit(USAGE)
     if findings:
         raise typer.Exit(FAILED)
@@ -121,16 +127,19 @@ def _off(path: Path) -> dict[str, str]:
     return table
 
 
-def _texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
-    """Read files one by one, each once: those of a fabric together do not fit the memory."""
+def _texts(paths: list[Path], broken: list[str]) -> Iterator[tuple[str, str]]:
+    """Read files one by one, each once: those of a fabric together do not fit the memory.
+
+    The mistakes of files of a directory that are no text go to ``broken``.
+    """
     seen = set()
-    for name, text in _named_texts(paths):
+    for name, text in _named_texts(paths, broken):
         if name not in seen:
             yield name, text
         seen.add(name)
 
 
-def _named_texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
+def _named_texts(paths: list[Path], broken: list[str]) -> Iterator[tuple[str, str]]:
     for path in paths:
         if str(path) == "-":
             yield "<stdin>", _standard_input()
@@ -138,7 +147,12 @@ def _named_texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
             inside = (row for row in path.rglob("*") if row.suffix in SUFFIXES and row.is_file())
             for file in sorted(inside, key=str):
                 most = FABRIC_SIZE_MAX if file.name == FABRIC else SIZE_MAX
-                yield str(file), read_text(file, most)
+                try:
+                    text = read_text(file, most)
+                except InputError as error:
+                    broken.append(str(error))
+                else:
+                    yield str(file), text
         else:
             yield str(path), read_text(path, SIZE_MAX)
 
@@ -189,7 +203,7 @@ def _shown(places: list[str]) -> str:
     return ", ".join(places[:PLACES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> None:
+def _print(site: linter.Configurations, findings: list[linter.LintFinding], broken: int) -> None:
     for finding in findings:
         files = dict[str, list[str]]()
         for file, place in finding.places:
@@ -200,7 +214,7 @@ def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> N
             print(f"    also {file}: {_shown(places)}")
         print(f"    {finding.severity}, {finding.rule}: {finding.why}")
     counts = f"{counted(len(site.switches), 'switch')}, {counted(len(site.hosts), 'host')}"
-    lost = sum(not text.commands for text in site.unread)
+    lost = broken + sum(not text.commands for text in site.unread)
     counts += f"; not read: {counted(lost, 'file')}" if lost else ""
     number = counted(len(findings), "finding") if findings else "no findings"
     print(f"{number} in {counts}")

@@ -55,45 +55,72 @@ class Configurations:
     unread: tuple[UnreadFile, ...]
 
 
-def read(files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Configurations:
+def read(
+    files: Mapping[str, str] | Iterable[tuple[str, str]], broken: list[str] | None = None
+) -> Configurations:
     """Read files of switches and hosts, by their names and contents; no content is kept.
 
-    Raises ``ConfigError`` when a file is not of its type.
+    ``broken`` gets the mistake of each file that is not of its type, and the others are read.
+    Raises ``ConfigError`` for the first of them where it is not given.
     """
-    switches: dict[tuple[str, str], list[ConfiguredSwitch]] = {}
-    known: deque[ConfiguredSwitch] = deque(maxlen=FORMS)
-    hosts, unread = [], []
-    policy, fabric_file = None, ""
+    reader = _SiteReader()
     for path, content in sorted(files.items()) if isinstance(files, Mapping) else files:
+        try:
+            reader.take(path, content)
+        except ConfigError as error:
+            if broken is None:
+                raise
+            broken.append(str(error))
+    every = tuple(port for switch in reader.switches.values() for port in switch)
+    policy, unread = reader.policy, tuple(reader.unread)
+    return Configurations(every, tuple(reader.hosts), reader.fabric_file, policy, unread)
+
+
+class _SiteReader:
+    """Reads files one by one."""
+
+    def __init__(self) -> None:
+        self.switches: dict[tuple[str, str], list[ConfiguredSwitch]] = {}
+        self.hosts: list[ConfiguredHost] = []
+        self.unread: list[UnreadFile] = []
+        self.policy: Policy | None = None
+        self.fabric_file = ""
+        self._known: deque[ConfiguredSwitch] = deque(maxlen=FORMS)
+
+    def take(self, path: str, content: str) -> None:
+        """Read a file.
+
+        Raises ``ConfigError`` when it is not of its type.
+        """
         text = texts.plain(content)
         name = PurePosixPath(path).name
-        if name in BESIDE:
-            continue
-        kind = _kind(name, text)
+        kind = _kind(name, text) if name not in BESIDE else "beside"
         if kind == "fabric":
-            fabric_file, policy = path, read_fabric(path, text)
+            self.fabric_file, self.policy = path, read_fabric(path, text)
         elif kind == "sonic":
-            switches[path, ""] = config_db.read(path, text, known)
-            fields = dict.fromkeys(field for node in switches[path, ""] for field in node.unknown)
-            unread += [UnreadFile(path, tuple(fields))] if fields else []
+            own = self.switches[path, ""] = config_db.read(path, text, self._known)
+            fields = dict.fromkeys(field for node in own for field in node.unknown)
+            self.unread += [UnreadFile(path, tuple(fields))] if fields else []
         elif kind == "host":
             host = host_script.read(path, name.removesuffix(".sh"), text)
-            hosts += [host] if host.is_understood() else []
-            unread += [] if host.is_understood() else [_unread(path, text)]
+            self.hosts += [host] if host.is_understood() else []
+            self.unread += [] if host.is_understood() else [_unread(path, text)]
         elif kind in DIALECTS:
-            switch, unknown = _of_commands(path, text, kind)
-            if switch is None:
-                unread.append(_unread(path, text))
-                continue
-            # The commands and the YAML of a switch that say the same are one configuration.
-            same = switches.setdefault((path.removesuffix(name), switch.name), [])
-            if all(port.tables != switch.tables for port in same):
-                same.append(switch)
-            unread += [UnreadFile(path, unknown)] if unknown else []
-        else:
-            unread.append(_unread(path, text))
-    every = tuple(port for switch in switches.values() for port in switch)
-    return Configurations(every, tuple(hosts), fabric_file, policy, tuple(unread))
+            self._take_commands(path, text, kind)
+        elif kind != "beside":
+            self.unread.append(_unread(path, text))
+
+    def _take_commands(self, path: str, text: str, kind: str) -> None:
+        switch, unknown = _of_commands(path, text, kind)
+        if switch is None:
+            self.unread.append(_unread(path, text))
+            return
+        # The commands and the YAML of a switch that say the same are one configuration.
+        folder = path.removesuffix(PurePosixPath(path).name)
+        same = self.switches.setdefault((folder, switch.name), [])
+        if all(port.tables != switch.tables for port in same):
+            same.append(switch)
+        self.unread += [UnreadFile(path, unknown)] if unknown else []
 
 
 def _unread(path: str, text: str) -> UnreadFile:
