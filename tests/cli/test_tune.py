@@ -82,6 +82,20 @@ def test_switches_of_the_network_are_tried_where_packets_reach_them() -> None:
     assert not [name for name in flow if name.startswith("collnet")]
 
 
+def test_a_file_for_ncclx_is_simulated_as_it_was_found(tmp_path: Path) -> None:
+    """Where no line matches, NCCLX leaves the choice to NCCL, the plug-in of NCCL takes a ring."""
+    file = tmp_path / "ncclx.csv"
+    words = ("tune", SCENARIO, "--collective", "allreduce", *FEW, "--library", "ncclx", "--json")
+    search, again = (
+        json.loads(command_line.run_here(*words, *more).stdout)
+        for more in (("-o", file), ("--file", file))
+    )
+    assert search == again
+    file.write_text("allreduce,*,tree,ll,-1,[3,),*\n")
+    (small, large) = json.loads(command_line.run_here(*words, "--file", file).stdout)["timings"]
+    assert small["chosen"][0] == large["chosen"][0] == "own" and small["gain"] == 0
+
+
 def test_channels_are_tried_beside_those_of_nccl() -> None:
     words = ("tune", SCENARIO, "--collective", "allgather", *FEW, "--channels", "8,16")
     assert ",ring," in command_line.run_here(*words).stdout

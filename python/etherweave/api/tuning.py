@@ -1,40 +1,30 @@
-"""Algorithms and protocols of NCCL by size on a fabric, and the file that its tuner plug-in reads.
+"""Algorithms and protocols of NCCL by size on a fabric, for entries of its tuner.
 
-The file is the CSV of the example plug-in in NVIDIA/nccl, ``plugins/tuner/example``: a line has a
-collective, a range of sizes, an algorithm, a protocol and the group that it is for. The plug-in
-takes the first line that matches, and Ring with Simple where none does.
+:mod:`etherweave.api.tuner_files` reads and writes files with them.
 """
 
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
-from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from etherweave.api.inputs import InputError, read_text
 from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.api.simulation import resolve, run
+from etherweave.api.tuner_files import (
+    ANY,
+    COLLECTIVES,
+    PROTOCOLS,
+    SIZE_END,
+    AnyEntry,
+    Entry,
+    Group,
+    Library,
+)
 
-COLUMNS = (
-    *("collective_type", "min_bytes", "max_bytes", "algorithm", "protocol", "channels"),
-    *("nNodes", "nRanks", "numPipeOps", "regBuff"),
-)
-"""Columns of the file; the last two may be left out."""
-NCCLX_COLUMNS = (
-    *("collective", "bytesPerRank", "algorithm", "protocol", "channels"),
-    *("nNodes", "nLocalRanks", "numPipeOps", "regBuff"),
-)
-"""Columns of NCCLX's tuner: meta-pytorch/torchcomms, ``comms/ncclx/meta/tuner/README.md``."""
-ANY = -1  # Matches any group, and leaves channels to NCCL.
-SIZE_END = 2**32 - 1  # End of the last range, which the plug-in's documents use for all sizes [B].
-LINES_MAX = 10_000  # Most lines of a file.
-ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
-"""Algorithms that the plug-in knows."""
-PROTOCOLS = ("ll", "ll128", "simple")
 SIMULATED = {
     **{"tree": "double_tree", "ring": "ring"},
     **{"nvls": "in_network", "nvls_tree": "nvls_tree", "pat": "pat"},
@@ -54,7 +44,10 @@ class Variant(NamedTuple):
     channels: int = ANY
 
 
-RING = Variant("ring", "simple")  # Variant that the plug-in takes where no line matches.
+OWN = Variant("own", "own")  # What NCCL chooses by itself.
+UNMATCHED = {Library.NCCLX: OWN}
+"""What libraries take where no line matches; the plug-in of others ring with simple."""
+RING = Variant("ring", "simple")
 
 
 class Operation(NamedTuple):
@@ -80,37 +73,6 @@ REDUCED_OR_GATHERED = ("allreduce", "allgather", "reducescatter")
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A line of the file."""
-
-    collective: str
-    min_bytes: int
-    max_bytes: int  # Last size of the range [B].
-    algorithm: str
-    protocol: str
-    channels: int = ANY
-    nodes: int = ANY
-    ranks: int = ANY
-    pipe_ops: int = ANY
-    registered: int = ANY
-
-    def matches(self, collective: str, size: int, group: "Group") -> bool:
-        """Return whether the plug-in takes it for a call."""
-        is_group = self.nodes in (ANY, group.nodes) and self.ranks in (ANY, group.ranks)
-        return self.collective == collective and self._has(size) and is_group
-
-    def _has(self, size: int) -> bool:
-        return self.min_bytes <= size <= self.max_bytes
-
-
-class Group(NamedTuple):
-    """Accelerators that call together."""
-
-    nodes: int
-    ranks: int
-
-
-@dataclass(frozen=True)
 class Timing:
     """Calls of one size: times by NCCL's choice, and by another."""
 
@@ -131,7 +93,7 @@ class Timing:
 class Tuning:
     """Entries with the times that speak for them."""
 
-    entries: list[Entry]
+    entries: Sequence[AnyEntry]
     timings: list[Timing]
 
     @cached_property
@@ -143,7 +105,7 @@ class Tuning:
         ]
 
 
-def _is_for(entry: Entry, timing: Timing) -> bool:
+def _is_for(entry: AnyEntry, timing: Timing) -> bool:
     return entry.matches(timing.collective, timing.size, timing.group)
 
 
@@ -193,7 +155,7 @@ class _Caller:
         """Return whether switches of the network could take sums of a group."""
         return self._has_collnet and group.nodes > 1 and collective == "allreduce"
 
-    def seconds(self, collective: str, group: Group, size: int, variant: Variant | None) -> float:
+    def seconds(self, collective: str, group: Group, size: int, variant: Variant) -> float:
         """Simulate a call, and return its time [s]."""
         operation = OPERATIONS[collective]
         length = max(size // group.ranks if operation.is_of_blocks else size, 1)
@@ -203,7 +165,7 @@ class _Caller:
             "operation": {operation.name: facts},
             "iterations": 1,
         }
-        if variant:
+        if variant != OWN:
             keys |= {"algorithm": SIMULATED[variant.algorithm], "protocol": variant.protocol}
             keys |= {} if variant.channels == ANY else {"channels": variant.channels}
         workload = {f"job.0.workload.nccl_tests.{key}": value for key, value in keys.items()}
@@ -215,16 +177,18 @@ def tune(
     scenario: ScenarioSource,
     sizes: Sequence[int],
     ranks: Sequence[int] = (),
-    collectives: Iterable[str] = tuple(OPERATIONS),
-    entries: Sequence[Entry] | None = None,
+    collectives: Iterable[str] = COLLECTIVES,
+    entries: Sequence[AnyEntry] | None = None,
     overrides: Overrides | None = None,
     threads: int = 1,
     on_progress: Count | None = None,
     channels: Sequence[int] = (),
+    unmatched: Variant = RING,
 ) -> Tuning:
     """Simulate calls of NCCL on the fabric of a scenario, and choose what is fastest.
 
-    With ``entries``, calls are those that a plug-in with these entries makes. ``ranks`` are sizes
+    With ``entries``, calls are those that a plug-in with these entries makes, and ``unmatched``
+    where none matches. ``ranks`` are sizes
     of groups, by default that of the scenario's job; ``channels`` are tried beside NCCL's own
     number. Raises ``ValueError`` for a scenario without such a job.
     """
@@ -237,21 +201,28 @@ def tune(
         for size in sorted(set(sizes))
     ]
     variants = {
-        case: _variants(case, caller.variants(*case[:2]), entries, channels) for case in cases
+        case: _variants(case, caller.variants(*case[:2]), entries, channels, unmatched)
+        for case in cases
     }
-    calls = [(*case, variant) for case in cases for variant in (None, *variants[case])]
+    calls = [
+        (*case, variant) for case in cases for variant in dict.fromkeys((OWN, *variants[case]))
+    ]
     times = _times(caller, calls, threads, on_progress)
     timings = [_timing(case, variants[case], times) for case in cases]
-    kept = list(entries) if entries is not None else _entries(timings)
+    kept = _entries(timings) if entries is None else entries
     return Tuning(kept, timings)
 
 
 _Case = tuple[str, Group, int]
-_Times = dict[tuple[str, Group, int, Variant | None], float]
+_Times = dict[tuple[str, Group, int, Variant], float]
 
 
 def _variants(
-    case: _Case, known: Sequence[Variant], entries: Sequence[Entry] | None, channels: Sequence[int]
+    case: _Case,
+    known: Sequence[Variant],
+    entries: Sequence[AnyEntry] | None,
+    channels: Sequence[int],
+    unmatched: Variant,
 ) -> list[Variant]:
     """List what is tried; of entries the one that matches."""
     collective, group, size = case
@@ -260,7 +231,7 @@ def _variants(
         return [variant._replace(channels=count) for variant in known for count in counts]
     match = next((entry for entry in entries if entry.matches(collective, size, group)), None)
     if match is None:
-        return [RING]
+        return [unmatched]
     variant = Variant(match.algorithm, match.protocol, match.channels)
     has_channels = match.channels in (ANY, *range(1, CHANNELS_MAX + 1))
     return [variant] if has_channels and variant._replace(channels=ANY) in known else []
@@ -268,7 +239,7 @@ def _variants(
 
 def _times(
     caller: _Caller,
-    calls: Sequence[tuple[str, Group, int, Variant | None]],
+    calls: Sequence[tuple[str, Group, int, Variant]],
     threads: int,
     on_progress: Count | None,
 ) -> _Times:
@@ -284,7 +255,7 @@ def _times(
 
 def _timing(case: _Case, variants: Sequence[Variant], times: _Times) -> Timing:
     """Compare the fastest variant with NCCL's own choice; of equals the first."""
-    own = times[(*case, None)]
+    own = times[(*case, OWN)]
     best = min(variants, key=lambda variant: times[(*case, variant)], default=None)
     return Timing(*case, own, best, own if best is None else times[(*case, best)])
 
@@ -305,89 +276,3 @@ def _entries(timings: Iterable[Timing]) -> list[Entry]:
             entry = replace(entry, min_bytes=timing.size)
         entries.append(entry)
     return entries
-
-
-def tuner_text(entries: Iterable[Entry]) -> str:
-    """Write entries as the file of the plug-in."""
-    lines = [
-        ",".join(
-            map(
-                str,
-                (
-                    *(entry.collective, entry.min_bytes, entry.max_bytes),
-                    *(entry.algorithm, entry.protocol, entry.channels),
-                    *(entry.nodes, entry.ranks, entry.pipe_ops, entry.registered),
-                ),
-            )
-        )
-        for entry in entries
-    ]
-    return "\n".join([f"# {','.join(COLUMNS)}", *lines, ""])
-
-
-def ncclx_text(entries: Iterable[Entry]) -> str:
-    """Write entries as the file of NCCLX's tuner, whose sizes are shares of a rank.
-
-    Raises ``ValueError`` for an entry of any group, which has no such share.
-    """
-    return "\n".join([f"# {','.join(NCCLX_COLUMNS)}", *map(_ncclx_line, entries), ""])
-
-
-def _ncclx_line(entry: Entry) -> str:
-    if ANY in (entry.nodes, entry.ranks):
-        line = tuner_text([entry]).splitlines()[1]
-        raise ValueError(f"{line}: any group; expected nNodes and nRanks, by which NCCLX has sizes")
-    end = ")" if entry.max_bytes >= SIZE_END else f"{entry.max_bytes // entry.ranks}]"
-    sizes = f"[{entry.min_bytes // entry.ranks},{end}"
-    group = (entry.nodes, entry.ranks // entry.nodes, entry.pipe_ops, entry.registered)
-    chosen = (entry.algorithm, entry.protocol, entry.channels)
-    return ",".join(map(str, (entry.collective, sizes, *chosen, *group)))
-
-
-def read_tuner(path: str | Path) -> list[Entry]:
-    """Read a file of the plug-in; raises :class:`InputError` with the line of a mistake.
-
-    The plug-in takes what it does not know for Ring, Simple or an all-reduce, and skips lines with
-    too few fields, and takes a file without any; here all of these are mistakes.
-    """
-    lines = read_text(path).splitlines()
-    if len(lines) > LINES_MAX:
-        raise InputError(path, f"{len(lines):,} lines; expected at most {LINES_MAX:,}")
-    numbered = ((number, line.strip()) for number, line in enumerate(lines, 1))
-    entries = [
-        _entry([cell.strip() for cell in line.split(",")], partial(_mistake, path, number))
-        for number, line in numbered
-        if line and not line.startswith("#")
-    ]
-    if not entries:
-        raise InputError(path, f"no entry; expected a line or more of {','.join(COLUMNS)}")
-    return entries
-
-
-_Mistake = Callable[[str, str, str], InputError]
-
-
-def _mistake(path: str | Path, number: int, column: str, cell: str, expected: str) -> InputError:
-    return InputError(path, f"line {number}: {column}: {cell[:80]!r}; expected {expected}")
-
-
-def _entry(cells: list[str], mistake: _Mistake) -> Entry:
-    if not 8 <= len(cells) <= len(COLUMNS):
-        raise mistake("fields", str(len(cells)), f"8 to {len(COLUMNS)}: {','.join(COLUMNS)}")
-    cells += [str(ANY)] * (len(COLUMNS) - len(cells))
-    names = {0: tuple(OPERATIONS), 3: ALGORITHMS, 4: PROTOCOLS}
-    for place, known in names.items():
-        if cells[place] not in known:
-            raise mistake(COLUMNS[place], cells[place], f"one of {', '.join(known)}")
-    first, last = (_number(COLUMNS[place], cells[place], 0, mistake) for place in (1, 2))
-    if first > last:
-        raise mistake(COLUMNS[2], cells[2], f"{first} or more, where the range begins")
-    group = (_number(COLUMNS[at], cells[at], ANY, mistake) for at in range(5, len(COLUMNS)))
-    return Entry(cells[0], first, last, cells[3], cells[4], *group)
-
-
-def _number(column: str, cell: str, least: int, mistake: _Mistake) -> int:
-    digits = cell.removeprefix("-")
-    if digits.isascii() and digits.isdecimal() and len(digits) <= 20 and least <= int(cell) < 2**64:
-        return int(cell)
-    raise mistake(column, cell, f"a whole number from {least} to {2**64 - 1}")

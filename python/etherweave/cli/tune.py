@@ -1,23 +1,21 @@
 """The verb ``tune``."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 
 import etherweave
 from etherweave.api.outputs import write_text
-from etherweave.api.tuning import (
+from etherweave.api.tuner_files import (
     ANY,
-    CHANNELS_MAX,
-    OPERATIONS,
-    Tuning,
-    Variant,
-    ncclx_text,
+    COLLECTIVES,
+    Library,
+    for_library,
     read_tuner,
-    tune,
     tuner_text,
 )
+from etherweave.api.tuning import CHANNELS_MAX, OWN, RING, UNMATCHED, Tuning, Variant, tune
 from etherweave.api.units import Unit, amount, size_of, size_text
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
@@ -42,19 +40,7 @@ SIZES = "1KiB,16KiB,256KiB,4MiB,64MiB"
 SIZES_MAX = 64  # Most sizes.
 
 
-class Library(StrEnum):
-    """Libraries whose tuner reads a file, and AWS's plug-in, which reads none."""
-
-    NCCL = "nccl"
-    RCCL = "rccl"
-    NCCLX = "ncclx"
-    AWS = "aws"
-
-
-TEXTS = {Library.NCCL: tuner_text, Library.RCCL: tuner_text, Library.NCCLX: ncclx_text}
-
-
-Collective = StrEnum("Collective", {name: name for name in OPERATIONS})  # type: ignore[misc]
+Collective = StrEnum("Collective", {name: name for name in COLLECTIVES})  # type: ignore[misc]
 
 
 def tune_verb(
@@ -80,7 +66,7 @@ def tune_verb(
     Parameters
     ----------
     library
-        Library whose tuner reads the file: that of rccl is nccl's, ncclx has another.
+        Library whose tuner reads the files: that of rccl is nccl's, ncclx has another.
     sizes : --sizes SIZE,...
         Sizes of calls, of a vector or of all blocks together.
     ranks : --ranks N
@@ -95,8 +81,8 @@ def tune_verb(
         File for the tuner, which NCCL_TUNER_CONFIG_FILE names; of ncclx NCCLX_TUNER_CONFIG_FILE.
     """
     output_file("-o", output)
-    if library not in TEXTS:
-        known = ", ".join(TEXTS)
+    if library is Library.AWS:
+        known = ", ".join(own for own in Library if own is not library)
         reject(
             f"--library {library}: the tuner of aws-ofi-nccl reads no file, its choices are in "
             f"its code (src/tuner in aws/aws-ofi-nccl); expected one of {known}"
@@ -106,16 +92,19 @@ def tune_verb(
         if min(lengths) < 1 or len(lengths) > SIZES_MAX:
             reject(f"--sizes {sizes}: expected 1 to {SIZES_MAX} sizes of 1 B or more")
         counts = _counts(channels) if channels else []
-        entries = read_tuner(file) if file else None
-        names = [str(name) for name in collectives or OPERATIONS]
+        entries = read_tuner(file, library) if file else None
+        names = [str(name) for name in collectives or COLLECTIVES]
         with count_progress(fabric.stem, "calls") as progress:
             changes = overrides(settings)
             groups = ranks or ()
+            fallback = UNMATCHED.get(library, RING)
             tuning = tune(
-                *(fabric, lengths, groups, names, entries, changes, threads, progress, counts)
+                *(fabric, lengths, groups, names, entries, changes, threads, progress, counts),
+                unmatched=fallback,
             )
+        tuning = replace(tuning, entries=for_library(tuning.entries, library))
         if output:
-            write_text(output, TEXTS[library](tuning.entries))
+            write_text(output, tuner_text(tuning.entries, library))
     print(_json(tuning)) if as_json else _print(tuning, output)
 
 
@@ -129,6 +118,8 @@ def _counts(text: str) -> list[int]:
 def _text(variant: Variant | None) -> str:
     if variant is None:
         return "not simulated"
+    if variant == OWN:
+        return "NCCL's choice"
     by = f"{variant.algorithm} {variant.protocol}"
     return by if variant.channels == ANY else f"{by}, {variant.channels} channels"
 
@@ -162,6 +153,6 @@ def _print(tuning: Tuning, output: Path | None) -> None:
     print_table(heads, rows)
     print("Entries:")
     for entry, gain in zip(tuning.entries, tuning.gains, strict=True):
-        print(f"  {tuner_text([entry]).splitlines()[1]}  gain {gain:.1%}")
+        print(f"  {entry.line}  gain {gain:.1%}")
     if output:
         print(f"Written: {output}")
