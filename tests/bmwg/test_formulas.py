@@ -104,9 +104,24 @@ def test_overlap_is_the_part_of_ideal_communication_that_a_job_does_not_take() -
 
 def test_percentiles_are_of_the_nearest_rank() -> None:
     values = range(1, 101)
-    assert [formulas.percentile(values, at) for at in (50, 95, 99, 99.9)] == [50, 95, 99, 100]
+    assert [formulas.nearest_rank(values, at) for at in (50, 95, 99, 99.9)] == [50, 95, 99, 100]
     with pytest.raises(ValueError, match="no value"):
-        formulas.percentile([], 50)
+        formulas.nearest_rank([], 50)
+
+
+@pytest.mark.parametrize(
+    ("percent", "fewest"), [(50, 10), (90, 10), (95, 20), (99, 100), (99.9, 1_000), (1, 100)]
+)
+def test_a_percentile_needs_ten_samples_and_one_beyond_it(percent: float, fewest: int) -> None:
+    assert formulas.percentile(range(fewest - 1), percent) is None
+    assert formulas.percentile(range(fewest), percent) == formulas.nearest_rank(
+        range(fewest), percent
+    )
+
+
+def test_a_ratio_of_what_is_not_known_is_not_known() -> None:
+    assert formulas.ratio(3.0, 2.0) == 1.5
+    assert formulas.ratio(None, 2.0) is formulas.ratio(3.0, None) is formulas.ratio(3.0, 0) is None
 
 
 def test_a_percentile_that_no_sample_can_be_above_is_left_out() -> None:

@@ -121,12 +121,12 @@ def test_the_algorithm_of_a_collective_is_verified_by_its_peers(home: Path) -> N
         name = kpis.algorithm(trial.result)
         assert name == {"alltoall": "pairwise", "allgather": "ring"}.get(str(kind), name)
         size = int(str(trial.label("S [B]")))
-        # Each block crosses once; protocols add flags, the last acknowledgements are on the way.
+        # Ten times each block crosses once; protocols add flags, the last acknowledgements are on the way.
         if kind == "alltoall":
             sent = dict.fromkeys(trial.result.values("flows", "source_host"), 0)
             for host, acknowledged in kpis.rows(trial.result, "flows", "source_host", "bytes"):
                 sent[host] += acknowledged
-            assert 0.99 * size * 7 / 8 <= max(sent.values()) / 3 < size * 7 / 8 * 1.1
+            assert 0.99 * size * 7 / 8 <= max(sent.values()) / 10 < size * 7 / 8 * 1.1
 
 
 def test_the_distribution_of_latency_ends_at_its_largest_value(home: Path) -> None:

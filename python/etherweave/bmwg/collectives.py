@@ -59,7 +59,7 @@ def swept(fabric: BenchFabric, full: bool) -> tuple[Sequence[int], Sequence[int]
     if full:
         return COUNTS, SIZES, 100
     few = [count for count in COUNTS if count <= min(fabric.hosts, 32)]
-    return sorted({few[0], few[-1]}) if few else [fabric.hosts], SIZES[:2], 3
+    return sorted({few[0], few[-1]}) if few else [fabric.hosts], SIZES[:2], 10
 
 
 def parts(case: model.Case) -> tuple[str, int, int]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from etherweave.api.results import Result
 from etherweave.api.simulation import moe_loads
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.formulas import dispatch_bytes, dispatch_egress_bytes, percentile
+from etherweave.bmwg.formulas import dispatch_bytes, dispatch_egress_bytes, percentile, ratio
 from etherweave.bmwg.kpis import BOUNDARY, SETTING, SOFTWARE, flow_sums, health, iterations_us
 from etherweave.bmwg.model import Case, Column, Included, Metric, labelled
 from etherweave.bmwg.settings import too_many
@@ -125,8 +125,8 @@ def dispatch_metrics(fabric: BenchFabric) -> list[Metric]:
     def sent(case: Case, result: Result) -> float:
         return dispatch_egress_bytes(pair(case, result), int(str(case.labels["EP"])))
 
-    def rate(_: Case, result: Result) -> float:
-        return dispatched_bytes(result) / (percentile(dispatches_us(result), 50) * 1e3)
+    def rate(_: Case, result: Result) -> float | None:
+        return ratio(dispatched_bytes(result) / 1e3, percentile(dispatches_us(result), 50))
 
     return [
         (Column("S_fabric of a dispatch [B]", BOUNDARY), lambda _, run: dispatched_bytes(run)),
@@ -156,7 +156,7 @@ def efficiency(trials: Included, reference: int) -> list[tuple[Case, float | Non
         if case.labels["EP"] == reference
     }
     return [
-        (case, known[key] / percentile(dispatches_us(result), 50) if key in known else None)
+        (case, ratio(known.get(key), percentile(dispatches_us(result), 50)))
         for case, result in trials
         for key in [(case.labels["model"], case.labels["batch"])]
     ]

@@ -26,19 +26,27 @@ RESENT_NOTE = (
 PRIORITIES = [0, 1, 2, 3]  # Shortest paths take a priority for each hop while tables change.
 
 
-def all_reduces(fabric: BenchFabric, full: bool) -> Job:
-    """Call all-reduces of all hosts, one after the other."""
+def all_reduce_cases(fabric: BenchFabric, full: bool) -> list[Case]:
+    """Fail an uplink, or the switch that it leads to, during all-reduces of all hosts.
+
+    Without a failure there are as many as P99 of iterations takes.
+    """
     size, iterations = (256 * MIB, 100) if full else (MIB, 12)
-    return collective(range(fabric.hosts), "allreduce", size, iterations)
+    jobs = (
+        collective(range(fabric.hosts), "allreduce", size, number) for number in (iterations, 100)
+    )
+    return failure_cases(fabric, *jobs)
 
 
-def failure_cases(fabric: BenchFabric, job: Job) -> list[Case]:
-    """Fail an uplink, or the switch that it leads to, during a job."""
+def failure_cases(fabric: BenchFabric, job: Job, steady: Job | None = None) -> list[Case]:
+    """Fail an uplink, or the switch that it leads to, during a job.
+
+    ``steady`` is the job of the run without a failure, by default the same.
+    """
     if not fabric.uplink_names:
         return [Case(labelled(AXES, NONE, "–"), {}, "needs links between switches")]
     link = fabric.uplink_names[0]
     above = [end for end in link.split(" - ") if end not in fabric.leaves]
-    changes = _rerouted(fabric, job)
     made = []
     failures = {
         # A failure after the end: packets are routed as where links fail.
@@ -51,7 +59,8 @@ def failure_cases(fabric: BenchFabric, job: Job) -> list[Case]:
         for delay in REROUTE[:1] if name == NONE else REROUTE:
             labels = labelled(AXES, name, "–" if name == NONE else delay)
             faults = {"faults": {"reroute_after": delay, "down": [down]}}
-            made.append(Case(labels, {**changes, **faults}))
+            own = steady if steady and name == NONE else job
+            made.append(Case(labels, {**_rerouted(fabric, own), **faults}))
     return made
 
 
@@ -102,26 +111,28 @@ def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTab
     ``is_time_alone`` leaves out all but the times of iterations.
     """
 
-    def steady(_: Case, result: Result) -> float:
+    def steady(_: Case, result: Result) -> float | None:
         return percentile(iterations_us(result), 50)
 
     def worst(_: Case, result: Result) -> float:
         return max(iterations_us(result))
 
+    def overhead(case: Case, result: Result) -> float | None:
+        middle = steady(case, result)
+        return None if middle is None else worst(case, result) - middle
+
     def is_hidden(case: Case, result: Result) -> str | None:
         """Compare the slowest iteration with those of the run without a failure."""
         alone = next((run for other, run in trials if other.labels["failure"] == NONE), None)
-        if alone is None:
+        limit = percentile(iterations_us(alone), 99) if alone else None
+        if limit is None:
             return None
-        return "yes" if worst(case, result) <= percentile(iterations_us(alone), 99) else "no"
+        return "yes" if worst(case, result) <= limit else "no"
 
     times: list[Metric] = [
         (Column("iteration P50 [us]", SOFTWARE), steady),
         (Column("slowest iteration [us]", SOFTWARE), worst),
-        (
-            Column("overhead of that iteration [us]", SOFTWARE),
-            lambda case, run: worst(case, run) - steady(case, run),
-        ),
+        (Column("overhead of that iteration [us]", SOFTWARE), overhead),
         (Column("zero impact", SOFTWARE), is_hidden),
     ]
     note = (

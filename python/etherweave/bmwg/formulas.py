@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 ALGORITHM_FACTORS = {"allreduce": 2.0, "allgather": 1.0, "reduce_scatter": 1.0, "alltoall": 1.0}
 """Factors of (n - 1)/n in the bus bandwidth of a collective of n participants (Y 3)."""
+SAMPLES_MIN = 10  # Fewest samples that have percentiles, a choice of this implementation.
 ETHERNET_BYTES, TAG_BYTES, FCS_BYTES = 14, 4, 4
 IPV4_BYTES, UDP_BYTES, BTH_BYTES, RETH_BYTES, ICRC_BYTES = 20, 8, 12, 16, 4
 PREAMBLE_AND_GAP_BYTES = 20
@@ -49,8 +50,20 @@ def max_mean_ratio(values: Sequence[float]) -> float:
     return max(values) * len(values) / total if total else math.nan
 
 
-def percentile(values: Iterable[float], percent: float) -> float:
-    """Return the nearest-rank percentile of at least one value.
+def is_held(count: int, percent: float) -> bool:
+    """Return whether so many samples have one beyond a percentile, and are no handful."""
+    share = min(percent, 100 - percent)
+    return count >= SAMPLES_MIN and round(count * share, 6) >= 100
+
+
+def percentile(values: Iterable[float], percent: float) -> float | None:
+    """Return the nearest-rank percentile, or nothing where the samples do not hold it."""
+    samples = list(values)
+    return nearest_rank(samples, percent) if is_held(len(samples), percent) else None
+
+
+def nearest_rank(values: Iterable[float], percent: float) -> float:
+    """Return the nearest-rank percentile of any number of values, for figures of all of them.
 
     Raises ``ValueError`` without values.
     """
@@ -59,6 +72,11 @@ def percentile(values: Iterable[float], percent: float) -> float:
         raise ValueError("a percentile of no value; expected one or more")
     rank = math.ceil(round(percent * len(ordered) / 100, 6))  # 99.9 % of 1,000 are 999.
     return ordered[max(rank, 1) - 1]
+
+
+def ratio(value: float | None, base: float | None) -> float | None:
+    """Divide by a base; nothing where one of them is not known."""
+    return value / base if value is not None and base else None
 
 
 def roofline_s(

@@ -204,11 +204,9 @@ def _mean(rates: Mapping[int, float]) -> float:
 
 
 def tail_us(values_us: Sequence[float], percent: float) -> float | None:
-    """Return a percentile, or nothing of few samples, or where none can be above it."""
-    count = len(values_us)
-    if count < SAMPLES_MIN or round(count * (100 - percent), 6) < 100:
-        return None
-    return round(formulas.percentile(values_us, percent), PICOSECONDS)
+    """Return a percentile to the picosecond, or nothing where the samples do not hold it."""
+    value = formulas.percentile(values_us, percent)
+    return None if value is None else round(value, PICOSECONDS)
 
 
 def latency_cells(values_us: Sequence[float]) -> list[float | None]:
@@ -218,7 +216,6 @@ def latency_cells(values_us: Sequence[float]) -> list[float | None]:
     return [*ends[:2], *(tail_us(values_us, percent) for percent in PERCENTILES), ends[2]]
 
 
-SAMPLES_MIN = 10  # Fewest samples that have percentiles, a choice of this implementation.
 PICOSECONDS = 6  # Decimal places of microseconds that are picoseconds, the steps of simulated time.
 LATENCY_TITLES = ("min", "mean", *(f"P{percent:g}" for percent in PERCENTILES), "max")
 

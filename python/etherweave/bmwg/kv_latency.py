@@ -59,8 +59,9 @@ class Pooled(NamedTuple):
     @property
     def medians(self) -> tuple[float | None, float | None]:
         """Medians of the seeds with the least and the largest [us]."""
-        medians = [percentile(times, 50) for times in self.seeds if times]
-        return min(medians, default=None), max(medians, default=None)
+        medians = [percentile(times, 50) for times in self.seeds]
+        known = [middle for middle in medians if middle is not None]
+        return min(known, default=None), max(known, default=None)
 
 
 def pooled(trials: Included) -> list[Pooled]:

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from etherweave.bmwg import kpis
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.formulas import percentile
+from etherweave.bmwg.formulas import is_held, nearest_rank
 from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable, labelled
 from etherweave.bmwg.settings import Changes
 from etherweave.bmwg.throughput import DUPLEX, pair_jobs
@@ -16,7 +16,8 @@ Pooled: TypeAlias = dict[tuple[Cell, ...], tuple[list[float], list[float], int]]
 AXES = ("variant", "message [B]", "load")
 UNLOADED, LOADED = "none", "all pairs, bidirectional"
 BACKGROUND_BYTES = 65_536  # Messages of the other pairs [B].
-SHARES = (1, *range(5, 100, 5), 99, 99.9, 100)  # Shares of messages of the distribution [%].
+ALL = 100  # Share that the largest value has [%].
+SHARES = (1, *range(5, 100, 5), 99, 99.9, ALL)  # Shares of messages of the distribution [%].
 TIMES = ("one way", "round trip")
 
 
@@ -96,9 +97,10 @@ def _statistics(pooled: Pooled) -> ReportTable:
 def _distribution(pooled: Pooled) -> ReportTable:
     """Report the latency that each share of messages does not exceed, one way."""
     rows_ = [
-        [*key, percentile(one_way, percent), percent]
+        [*key, nearest_rank(one_way, percent), percent]
         for key, (one_way, _, _) in pooled.items()
         for percent in SHARES
+        if percent == ALL or is_held(len(one_way), percent)
     ]
     columns = [
         *(Column(axis, kpis.SETTING) for axis in AXES),

@@ -6,7 +6,8 @@ flow-level mode.
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from statistics import fmean
 
 from etherweave.api.results import Result
@@ -92,16 +93,24 @@ def drawn(count: int, interval_ms: float, tokens: int, answer: int) -> Mapping[s
     return {"drawn": {"count": count, "interval": f"{round(1e3 * interval_ms)}us", **lengths}}
 
 
+def spaced(count: int, interval_ms: float, tokens: int, answer: int) -> Mapping[str, object]:
+    """List requests of equal length, an interval apart."""
+    return _listed((at * interval_ms, tokens, answer) for at in range(count))
+
+
 def spread(count: int, rate: float) -> Mapping[str, object]:
     """List requests at random, so many in a second, with prompts by Zipf's law."""
     numbers = random.Random(1)
     lengths = range(SPREAD[0], SPREAD[1] + 1)
     tokens = numbers.choices(lengths, [1 / length for length in lengths], k=count)
-    lines, time_ms = ["time_ms,input_tokens,output_tokens"], 0.0
-    for length in tokens:
-        lines.append(f"{time_ms:.3f},{length},{ANSWER}")
-        time_ms += numbers.expovariate(rate / 1e3)
-    return {"listed": {"text": "\n".join(lines)}}
+    gaps_ms = (numbers.expovariate(rate / 1e3) for _ in tokens[1:])
+    times_ms = accumulate(gaps_ms, initial=0.0)
+    return _listed((time, length, ANSWER) for time, length in zip(times_ms, tokens, strict=True))
+
+
+def _listed(requests: Iterable[tuple[float, int, int]]) -> Mapping[str, object]:
+    lines = (f"{time_ms:.3f},{tokens},{answer}" for time_ms, tokens, answer in requests)
+    return {"listed": {"text": "\n".join(["time_ms,input_tokens,output_tokens", *lines])}}
 
 
 def request_times_ms(result: Result, name: str = "service") -> Mapping[str, Sequence[float]]:
@@ -143,7 +152,7 @@ def service_metrics() -> list[Metric]:
     ]
 
 
-def tail_ms(result: Result, span: str, name: str = "service") -> float:
+def tail_ms(result: Result, span: str, name: str = "service") -> float | None:
     """Return the P99 of a part of the requests' time [ms]."""
     return percentile(request_times_ms(result, name)[span], 99)
 

@@ -105,7 +105,9 @@ ROWS_MAX = 60  # Largest number of rows of a table that is printed.
 GAP = 2  # Blanks between two columns.
 LINE_MAX = WIDTH - GAP  # Longest line of a table, without its indent.
 _MARKS = {"DUT boundary": "b", "DUT-reported": "r", "software": "s", "setting": ""}
-_LEGEND = "  (b) observed at the DUT boundary, (r) DUT-reported, (s) software; others are settings"
+_LEGEND = """\
+  (b) observed at the DUT boundary, (r) DUT-reported, (s) software; others are settings
+  – not known, or a percentile of fewer than ten samples or of none beyond it"""
 
 
 def _print_list(draft: str, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from etherweave import _core
 from etherweave.api.outputs import below, quoted_table, write_text
 from etherweave.api.toml import literal
 from etherweave.bmwg import BenchFabric, Entry, TestResult
-from etherweave.bmwg.formulas import oversubscription, percentile, variation
+from etherweave.bmwg.formulas import nearest_rank, oversubscription, variation
 from etherweave.bmwg.model import Cell, ObservationPoint, ReportTable, text_of
 from etherweave.pages.bmwg_figure import draw_table
 from etherweave.report.page import Front, Page
@@ -161,7 +161,8 @@ def _observation(results: Sequence[TestResult]) -> Section:
     caption = (
         "DUT boundary: payload, packets and acknowledgements at NIC ports. DUT-reported: counters "
         "and queues of switches, by port and priority. Software: post and completion of "
-        "operations. Values of different points are never merged."
+        "operations. Values of different points are never merged. A percentile stands where there "
+        "are ten samples or more, and one beyond it: of P99 100, of P99.9 1,000."
     )
     table = Table(("observation point", "values"), by_point)
     return Section("observation", "4 Observation points", caption, tables=[table])
@@ -249,7 +250,7 @@ def _repeatability(results: Sequence[TestResult]) -> Section:
             title = table.columns[table.plot.y].title
             spreads = _spreads(result, table.name, table.plot.y)
         worst = max(spreads, default=None)
-        middle = percentile(spreads, 50) if spreads else None
+        middle = nearest_rank(spreads, 50) if spreads else None
         count = str(len(result.repetitions))
         rows.append((result.entry.section, count, title, text_of(middle), text_of(worst)))
     caption = (

@@ -25,7 +25,7 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
         cache = {"grouped": dict(zip(KEYS, shape, strict=True))}
         for tokens in serving.PROMPTS if full else serving.PROMPTS[::3]:
             interval_ms = APART * serving.prompt_ms(tokens)
-            requests = serving.drawn(100 if full else 10, interval_ms, tokens, 1)
+            requests = serving.spaced(100, interval_ms, tokens, 1)
             labels = labelled(AXES, name, tokens)
             made.append(serving.service_case(fabric, labels, (1, 1), requests, cache=cache))
     return made

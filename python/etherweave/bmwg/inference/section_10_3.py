@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from etherweave.bmwg import serving
 from etherweave.bmwg.fabric import BenchFabric
+from etherweave.bmwg.formulas import ratio
 from etherweave.bmwg.kpis import SETTING, SOFTWARE
 from etherweave.bmwg.model import Case, Cell, Column, Included, ReportTable, labelled
 
@@ -28,7 +29,8 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     tails = [[serving.tail_ms(run, span) for span in spans] for _, run in trials]
     lines: list[list[Cell]] = []
     for (case, _), own in zip(trials, tails, strict=True):
-        more = [100 * (time / base - 1) for time, base in zip(own, tails[0], strict=True)]
+        shares = [ratio(time, base) for time, base in zip(own, tails[0], strict=True)]
+        more = [None if share is None else 100 * (share - 1) for share in shares]
         lines.append([*case.labels.values(), *own, *more])
     columns = [
         *(Column(axis, SETTING) for axis in AXES),

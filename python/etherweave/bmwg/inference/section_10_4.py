@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.formulas import percentile
+from etherweave.bmwg.formulas import percentile, ratio
 from etherweave.bmwg.kpis import SETTING, SOFTWARE, tail_us
 from etherweave.bmwg.kv_latency import AXES, SEEDS, kv_latency_cases, pooled
 from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable
@@ -27,7 +27,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     has_knee = False
     for own in measured:
         times, tail = own.times, tail_us(own.times, 99)
-        factor = tail / base if base and tail else None
+        factor = ratio(tail, base)
         is_knee = not has_knee and factor is not None and factor >= KNEE
         has_knee = has_knee or is_knee
         middle = percentile(times, 50)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from etherweave.api.results import Result
 from etherweave.bmwg.dispatch import MODELS, dispatches_us, exchange
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.formulas import percentile
+from etherweave.bmwg.formulas import percentile, ratio
 from etherweave.bmwg.kpis import BOUNDARY, SETTING, SOFTWARE, stream_rates
 from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable, labelled
 from etherweave.bmwg.settings import MIB, too_many, window
@@ -33,22 +33,22 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
                 jobs = named([write(source, sink, 16 * MIB) for source, sink in chosen])
                 made.append(Case(labels, {"job": jobs, **window(full)}))
             else:
-                job = exchange(fabric, count, model, BATCH, 100 if full else 3)
+                job = exchange(fabric, count, model, BATCH, 100 if full else 10)
                 made.append(Case(labels, {"job": [job]}))
     return made
 
 
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     """Report goodput of a pair and time of a dispatch over accelerators, and over the base."""
-    bases: dict[Cell, float] = {}
+    bases: dict[Cell, float | None] = {}
     lines: list[list[Cell]] = []
     for case, result in trials:
         traffic, count = case.labels.values()
         value = _rate(result) if traffic == KV else percentile(dispatches_us(result), 50)
-        ratio = value / bases.setdefault(traffic, value)
+        share = ratio(value, bases.setdefault(traffic, value))
         kv, ep = (value, None) if traffic == KV else (None, value)
-        verdict = "report" if abs(ratio - 1) > DEPARTURE else ""
-        lines.append([traffic, count, kv, ep, ratio, verdict])
+        verdict = "report" if share is not None and abs(share - 1) > DEPARTURE else ""
+        lines.append([traffic, count, kv, ep, share, verdict])
     columns = [
         *(Column(axis, SETTING) for axis in AXES),
         Column("KV of a pair, mean [GB/s]", BOUNDARY),

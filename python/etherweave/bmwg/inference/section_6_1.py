@@ -18,7 +18,7 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     made = []
     for tokens in serving.PROMPTS if full else serving.PROMPTS[::3]:
         interval_ms = serving.prompt_ms(tokens) / PREFILL / LOAD
-        requests = serving.drawn(1_000 if full else 50, interval_ms, tokens, ANSWER)
+        requests = serving.drawn(1_000 if full else 100, interval_ms, tokens, ANSWER)
         labels = labelled(AXES, f"{workers[0]}P{workers[1]}D", tokens)
         made.append(serving.service_case(fabric, labels, workers, requests))
     return made

@@ -23,7 +23,7 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     made = []
     for ratio in RATIOS if full else RATIOS[::2]:
         interval_ms = serving.prompt_ms(TOKENS) / WORKERS[0] / ratio
-        requests = serving.drawn(400 if full else 40, interval_ms, TOKENS, ANSWER)
+        requests = serving.drawn(400 if full else 100, interval_ms, TOKENS, ANSWER)
         labels = labelled(AXES, ratio)
         own = serving.service_case(fabric, labels, WORKERS, requests, is_observed=True)
         changes = {**own.changes, "run": {"fidelity": "packet"}} if not own.excluded else {}
@@ -48,10 +48,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
             Column("burst P50 [us]", SOFTWARE),
             of_bursts(lambda all_: percentile([own.end_us - own.start_us for own in all_], 50)),
         ),
-        (
-            Column("gap P50 [us]", SOFTWARE),
-            of_bursts(lambda all_: percentile(gaps_us(all_), 50) if len(all_) > 1 else None),
-        ),
+        (Column("gap P50 [us]", SOFTWARE), of_bursts(lambda all_: percentile(gaps_us(all_), 50))),
         (Column("peak [GB/s]", SOFTWARE), lambda _, run: peak_gbytes(kv_transfers(run))),
         (Column("mean of bursts [GB/s]", SOFTWARE), of_bursts(mean_gbytes)),
         (Column("T_transfer P99 [ms]", SOFTWARE), tail("T_transfer")),
@@ -68,5 +65,5 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     return [rows_of("bursts", title, AXES, metrics, trials, note=note, plot=plot)]
 
 
-def _size_mib(joined: Sequence[Transfer], percent: float) -> float:
+def _size_mib(joined: Sequence[Transfer], percent: float) -> float | None:
     return percentile([own.size / MIB for own in joined], percent)

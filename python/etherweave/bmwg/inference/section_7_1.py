@@ -14,7 +14,7 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     models = list(dispatch.MODELS)
     if full:
         return dispatch.dispatch_cases(fabric, models, dispatch.COUNTS, BATCHES, 100)
-    return dispatch.dispatch_cases(fabric, models, (8, 16, 32), (32, 128), 3)
+    return dispatch.dispatch_cases(fabric, models, (8, 16, 32), (32, 128), 10)
 
 
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:

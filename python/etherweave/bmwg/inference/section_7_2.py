@@ -15,7 +15,7 @@ AXES = ("mode", "model", "EP", "batch")
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     """Dispatch and combine the tokens of each mode by its kernels, to experts alike."""
     models = list(MODELS) if full else list(MODELS)[1:2]
-    count, layers = widest(fabric), 100 if full else 3
+    count, layers = widest(fabric), 100 if full else 10
     made = []
     for mode, batches in MODES.items():
         for name in models:

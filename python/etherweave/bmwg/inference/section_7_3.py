@@ -14,8 +14,8 @@ BATCH = 128
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     """Dispatch and combine a batch of 128 by normal kernels on each number of accelerators."""
-    models, layers = (list(dispatch.MODELS), 100) if full else (list(dispatch.MODELS)[1:2], 3)
-    return dispatch.dispatch_cases(fabric, models, dispatch.COUNTS, [BATCH], layers)
+    models = list(dispatch.MODELS) if full else list(dispatch.MODELS)[1:2]
+    return dispatch.dispatch_cases(fabric, models, dispatch.COUNTS, [BATCH], 100)
 
 
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:

@@ -18,7 +18,7 @@ OPERATION = "alltoall"
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     """Run a job alone, and beside another one that shares some of its leaves."""
-    size, iterations = (256 * MIB, 100) if full else (4 * MIB, 4)
+    size, iterations = (256 * MIB, 100) if full else (4 * MIB, 10)
     made = []
     for strategy, changes in strategies(fabric).items():
         for overlap in OVERLAPS:

@@ -13,7 +13,7 @@ from etherweave.bmwg.model import Case, Column, Included, ReportTable
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     """Double the participants up to the hosts of the fabric, under its own load balancing."""
     counts = COUNTS[3:] if full else [count for count in COUNTS if count <= min(fabric.hosts, 64)]
-    size, iterations = (SIZES[4], 100) if full else (SIZES[0], 3)
+    size, iterations = (SIZES[4], 100) if full else (SIZES[0], 10)
     return collective_cases(fabric, ["allreduce"], {"of the file": {}}, counts, [size], iterations)
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.failures import all_reduces, failure_cases, failure_table
+from etherweave.bmwg.failures import all_reduce_cases, failure_table
 from etherweave.bmwg.model import Case, Included, ReportTable
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     """Fail an uplink and a switch during all-reduces."""
-    return failure_cases(fabric, all_reduces(fabric, full))
+    return all_reduce_cases(fabric, full)
 
 
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:

@@ -1,0 +1,102 @@
+"""Percentiles of all tests of both drafts: none stands where the samples do not hold it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from etherweave.bmwg import (
+    DRAFTS,
+    TestResult,
+    entries,
+    formulas,
+    kv_latency,
+    load_fabric,
+    run_tests,
+    selected,
+)
+from etherweave.bmwg.family import bench_test
+from etherweave.bmwg.inference import section_10_2
+from etherweave.bmwg.model import Cell, Included, ReportTable
+from etherweave.sweeps import executor
+
+FABRIC = """\
+routing = "ecmp"
+
+[topology.fat_tree]
+leaves = 8
+hosts_per_leaf = 2
+cores = 2
+links_per_core = 1
+
+[switch]
+buffer = "4MB"
+ecn = { queue_min = "100kB", queue_max = "400kB", share_max = 0.1 }
+
+[flow_control.pfc]
+
+[transport.roce]
+reliability = "selective_repeat"
+dcqcn = {}
+"""
+PERCENTILE = re.compile(r"\bP\d")
+RUN = [(draft, part) for draft in DRAFTS for part, entry in entries(draft).items() if entry.is_run]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, str], TestResult]:
+    """All tests of both drafts on a fabric of 16 hosts, whose equal cases run once.
+
+    Windows of latency are short: whatever number of samples they leave, the rule decides.
+    """
+    home = tmp_path_factory.mktemp("percentiles")
+    (home / "small.toml").write_text(FABRIC)
+    fabric, on = load_fabric(home / "small.toml"), executor("local", 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kv_latency, "WINDOW_US", 100)
+        patch.setattr(kv_latency, "MARGIN", 1)
+        patch.setattr(section_10_2, "END_MS", 4)
+        return {
+            (draft, result.entry.section): result
+            for draft in DRAFTS
+            for result in run_tests(fabric, draft, selected(draft, []), home, on)
+        }
+
+
+def cells_of(table: ReportTable) -> Iterator[tuple[str, Cell]]:
+    """Give the cells with percentiles, each with its title."""
+    titles = [column.title for column in table.columns]
+    is_by_row = "percentile" in titles
+    for row in table.rows:
+        for title, cell in zip(titles, row, strict=True):
+            if PERCENTILE.search(title) or (is_by_row and title.endswith("[ms]")):
+                yield title, cell
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("draft", "section"), RUN)
+def test_percentiles_stand_only_where_samples_hold_them(
+    results: Mapping[tuple[str, str], TestResult],
+    draft: str,
+    section: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The rule is the only source of percentiles: where it holds none, no table has one."""
+    (tmp_path / "small.toml").write_text(FABRIC)
+    fabric, test = load_fabric(tmp_path / "small.toml"), bench_test(draft, section)
+    included: Included = [
+        (trial.case, trial.result)
+        for trial in results[draft, section].included
+        if trial.result is not None
+    ]
+    assert included
+    monkeypatch.setattr(formulas, "is_held", lambda count, percent: False)
+    known = [
+        cell
+        for table in test.tables(fabric, included)
+        for cell in cells_of(table)
+        if cell[1] is not None
+    ]
+    assert known == []
