@@ -121,7 +121,7 @@ def test_the_algorithm_of_a_collective_is_verified_by_its_peers(home: Path) -> N
         name = kpis.algorithm(trial.result)
         assert name == {"alltoall": "pairwise", "allgather": "ring"}.get(str(kind), name)
         size = int(str(trial.label("S [B]")))
-        # Ten times each block crosses once; protocols add flags, the last acknowledgements are on the way.
+        # Each block crosses ten times; protocols add flags, the last acknowledgements are away.
         if kind == "alltoall":
             sent = dict.fromkeys(trial.result.values("flows", "source_host"), 0)
             for host, acknowledged in kpis.rows(trial.result, "flows", "source_host", "bytes"):

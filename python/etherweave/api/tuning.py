@@ -44,9 +44,9 @@ class Variant(NamedTuple):
     channels: int = ANY
 
 
-OWN = Variant("own", "own")  # What NCCL chooses by itself.
+OWN = Variant("own", "own")  # Choice of NCCL by itself.
 UNMATCHED = {Library.NCCLX: OWN}
-"""What libraries take where no line matches; the plug-in of others ring with simple."""
+"""Variants that libraries take where no line matches; others take :data:`RING`."""
 RING = Variant("ring", "simple")
 
 
