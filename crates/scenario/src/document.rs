@@ -24,6 +24,14 @@ pub(crate) struct Document {
     pub files: Vec<HeldKey>,
 }
 
+/// Whether the values have a key, with dots.
+fn has(values: &Table, key: &str) -> bool {
+    let (tables, last) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut tables = tables.split('.').filter(|part| !part.is_empty());
+    let around = tables.try_fold(values, |table, part| table.get(part)?.as_table());
+    around.is_some_and(|table| table.contains_key(last))
+}
+
 /// A key whose value a file holds.
 pub(crate) struct HeldKey {
     /// The key.
@@ -102,7 +110,7 @@ impl Document {
     }
 
     fn mistake(&self, error: InputError) -> Mistake {
-        let error = self.as_written(error);
+        let error = self.of_profile(self.as_written(error));
         if self.is_overridden(&error.key) {
             return Mistake { origin: "override".to_owned(), place: None, error };
         }
@@ -124,6 +132,16 @@ impl Document {
             return error;
         };
         InputError { key: format!("{}{rest}", held.by), file: held.file.clone(), ..error }
+    }
+
+    /// Says of a mistake at a key that the author did not write that the profile has it.
+    fn of_profile(&self, error: InputError) -> InputError {
+        if error.key.is_empty() || has(&self.stated, &error.key) || !has(&self.values, &error.key) {
+            return error;
+        }
+        let InputError { key, expected, .. } = &error;
+        let expected = format!("{expected}; the profile sets it, interconnect.without = [\"{key}\"] leaves it out");
+        InputError { expected, ..error }
     }
 
     /// Whether an override has set the key or a table around it, or has made the table of this key.

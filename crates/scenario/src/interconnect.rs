@@ -30,6 +30,10 @@ pub struct InterconnectSpec {
     pub profile: Option<String>,
     /// File beside the scenario with a profile, TOML, in place of an included one.
     pub file: Option<String>,
+    /// Keys of the profile that the scenario does not take, a whole table by its name, such as "transport.uet.nscc".
+    /// Each has its own default instead. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// Addresses of a subnet, of which each host and each switch takes one; a larger fabric is warned of. Default: that
     /// of the profile; 49,151 for InfiniBand, no limit for Ethernet.
     pub addresses: Option<u32>,
@@ -65,6 +69,19 @@ pub(crate) fn insert(document: &mut Document) -> Result<Vec<Figure>, ScenarioErr
     Ok(figures.filter(|figure| figure.is_in(&document.values)).collect())
 }
 
+/// Takes keys, with dots, out of the values of a profile.
+fn leave_out(keys: &[String], profile: &mut Table) -> Result<(), InputError> {
+    for (number, key) in keys.iter().enumerate() {
+        let parts: Vec<&str> = key.split('.').collect();
+        let (last, tables) = parts.split_last().expect("a text has a part");
+        let around = tables.iter().try_fold(&mut *profile, |table, part| table.get_mut(*part)?.as_table_mut());
+        let taken = around.and_then(|table| table.remove(*last));
+        let expected = "a key that the profile sets, as `etherweave show` lists them: \"transport.uet.nscc\"";
+        InputError::unless(taken.is_some(), format!("{TABLE}.without.{number}"), format!("\"{key}\""), expected)?;
+    }
+    Ok(())
+}
+
 /// A fabric that is given is not changed, and has a routing of its own unless it is of the profile's family.
 fn complete_scenario(values: &mut Table, mut profile: Table) {
     if values.contains_key("topology") {
@@ -76,10 +93,18 @@ fn complete_scenario(values: &mut Table, mut profile: Table) {
     complete(values, profile);
 }
 
-/// The profile that the table names, of those that come with Etherweave or of a file beside the scenario.
+/// The profile that the table names, of those that come with Etherweave or of a file beside the scenario, less the keys
+/// that the table leaves out.
 fn named(table: &Table, document: &Document) -> Result<Interconnect, InputErrors> {
-    let InterconnectSpec { profile, file, .. } = reader::read(table).map_err(|errors| errors.within(TABLE))?;
-    match (profile, file) {
+    let spec: InterconnectSpec = reader::read(table).map_err(|errors| errors.within(TABLE))?;
+    let without = spec.without.clone();
+    let mut interconnect = read(spec, document)?;
+    leave_out(&without, &mut interconnect.scenario)?;
+    Ok(interconnect)
+}
+
+fn read(spec: InterconnectSpec, document: &Document) -> Result<Interconnect, InputErrors> {
+    match (spec.profile, spec.file) {
         (Some(name), None) => Interconnect::shipped(&name).map_err(|errors| errors.within(TABLE)),
         (None, Some(name)) => {
             let key = format!("{TABLE}.file");
@@ -179,6 +204,33 @@ mod tests {
         let figures = figures(&format!("{text}\n{JOB}"), "x.toml", &[]).unwrap();
         let rows: Vec<Value> = serde_json::from_str(&figures).unwrap();
         rows.iter().map(|row| row["key"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn keys_that_are_left_out_have_their_own_defaults() {
+        let profile = "[interconnect]\nprofile = \"ultra-ethernet-400\"\n";
+        let uet = |text: &str| scenario(&format!("{profile}{text}")).transport.uet().cloned().unwrap();
+        assert!(uet("").nscc.is_some());
+        let credits = uet("without = [\"transport.uet.nscc\"]\n[transport.uet.rccc]\nbase_round_trip = \"8us\"");
+        assert!(credits.nscc.is_none() && credits.rccc.is_some());
+        let plain = scenario(&format!("{profile}without = [\"switch.trimming\"]"));
+        assert!(plain.switch.trimming.is_none());
+        assert_eq!(Scenario::parse(&plain.resolved(), "x.toml", &[]).unwrap().resolved(), plain.resolved());
+        let unknown = error(&format!("{profile}without = [\"switch.trimming\", \"transport.uet.nsc\"]"));
+        assert!(unknown.contains("interconnect.without.1: \"transport.uet.nsc\""), "{unknown}");
+    }
+
+    /// RoCE without DCQCN, Swift or HPCC has no use for the marks of the profile's switches.
+    #[test]
+    fn mistakes_at_keys_of_the_profile_name_it() {
+        let text = "[interconnect]\nprofile = \"ultra-ethernet-400\"\n";
+        let roce = "[transport.roce]\n[flow_control.pfc]\npriorities = [0]\n";
+        let mistakes = error(&format!("{text}{roce}"));
+        let remedy = "the profile sets it, interconnect.without = [\"switch.ecn\"] leaves it out";
+        assert!(mistakes.contains(remedy), "{mistakes}");
+        let own =
+            error(&format!("{text}{roce}[switch.ecn]\nqueue_min = \"1MB\"\nqueue_max = \"1kB\"\nshare_max = 1.0"));
+        assert!(!own.contains(remedy), "{own}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use etherweave_primitives::{Bytes, Duration, HostId, InputError, InputErrors};
 use etherweave_sim::params::{FlowControl, Transport};
 use etherweave_topology::Topology;
 
-use crate::{JobSpec, Scenario};
+use crate::{JobSpec, Scenario, host_ports};
 
 impl Scenario {
     pub(crate) fn transport_of<'a>(&'a self, job: &'a JobSpec) -> &'a Transport {
@@ -77,6 +77,25 @@ pub(crate) fn locate(scenario: &Scenario, errors: InputErrors) -> InputErrors {
     errors.iter().map(located).collect()
 }
 
+/// Rejects a timer below the shortest round trip of the fabric: everything would be sent again before an answer can
+/// come.
+pub(crate) fn check_timers(scenario: &Scenario, topology: &Topology) -> Result<(), InputError> {
+    let cables = || (0..topology.hosts()).flat_map(|host| topology.host_channels(HostId::from_index(host)));
+    let Some(cable) = cables().map(|&channel| topology.channel(channel).length).min() else { return Ok(()) };
+    let nic = &scenario.nic;
+    let there = nic.transmit_latency + nic.receive_latency + scenario.switch.latency + cable.propagation_time() * 2;
+    let jobs = scenario.job.iter().filter(|job| scenario.fidelity(job).is_packet());
+    for own in jobs.map(|job| scenario.transport_of(job)).filter(|own| !own.is_in_kernel()) {
+        let expected = format!(
+            "at least {}, the time to another host of its switch and back: all would be sent again before an answer",
+            there * 2
+        );
+        let (key, timeout) = (format!("transport.{}.retransmission_timeout", own.name()), own.first_timeout());
+        InputError::unless(timeout >= there * 2, key, timeout, expected)?;
+    }
+    Ok(())
+}
+
 /// Warnings about transports that are known before a run.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> impl Iterator<Item = String> {
     let range = short_range(scenario, topology);
@@ -98,17 +117,23 @@ fn short_round_trip(scenario: &Scenario, topology: &Topology) -> Option<String> 
 
 /// Packet numbers that end before the bytes of a round trip do.
 fn short_range(scenario: &Scenario, topology: &Topology) -> Option<String> {
-    let rate = topology.channel(*topology.host_channels(HostId::new(0)).first()?).rate;
+    let ports = topology.host_channels(HostId::new(0));
+    let rate = topology.channel(*ports.first()?).rate;
+    // Planes, of which each has a port of a host, have one rate.
+    let (taken, sender) = match host_ports::is_per_packet(scenario) {
+        true if ports.len() > 1 => (ports.len() as u64, format!("{} ports of {rate}", ports.len())),
+        _ => (1, rate.to_string()),
+    };
     let cable = topology.channels().iter().map(|channel| channel.length).max()?;
     let of = |own: &Transport| {
         let uet = own.uet()?;
         let stated =
             [uet.nscc.as_ref().map(|own| own.base_round_trip), uet.rccc.as_ref().map(|own| own.base_round_trip)];
         let trip = stated.into_iter().flatten().fold(cable.propagation_time() * 2, Duration::max);
-        let packets = rate.bytes_in(trip).get().div_ceil(u64::from(own.frame_max()));
+        let packets = (rate.bytes_in(trip).get() * taken).div_ceil(own.frame_max().into());
         (packets > uet.psn_range.into()).then(|| {
             format!(
-                "transport.uet.psn_range: {}; {rate} for {trip}, a round trip, are {packets} packets: the range, not \
+                "transport.uet.psn_range: {}; {sender} for {trip}, a round trip, are {packets} packets: the range, not \
                  the window, bounds a connection, to {:.0} % of the rate",
                 uet.psn_range,
                 100.0 * f64::from(uet.psn_range) / packets as f64
@@ -247,6 +272,41 @@ mod tests {
         let [warning] = &warnings("1024")[..] else { panic!("a single warning") };
         let expected = "transport.uet.psn_range: 1024; 100Gb/s for 600us, a round trip, are 1777 packets";
         assert!(warning.starts_with(expected) && warning.ends_with("to 58 % of the rate"), "{warning}");
+    }
+
+    /// Two ports of 100 Gb/s for 100 us are 2.5 MB, 593 packets of 4,222 B.
+    #[test]
+    fn ranges_of_numbers_are_those_of_all_ports_of_a_connection() {
+        let warnings = |choice: &str| {
+            let changed = [
+                ("host_ports", format!("{{ planes = 2, choice = \"{choice}\" }}")),
+                ("transport.uet.nscc.base_round_trip", "\"100us\"".to_owned()),
+                ("transport.uet.psn_range", "512".to_owned()),
+            ];
+            let changed: Vec<_> = changed.map(|(key, value)| (key.to_owned(), value)).into();
+            let run = Run::start(include_str!("../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]).unwrap();
+            run.estimate().warnings.clone()
+        };
+        assert!(!warnings("round_robin").iter().any(|warning| warning.contains("psn_range")));
+        let expected = "transport.uet.psn_range: 512; 2 ports of 100Gb/s for 100us, a round trip, are 593 packets";
+        let warnings = warnings("per_packet");
+        assert!(warnings.iter().any(|warning| warning.starts_with(expected)), "{warnings:?}");
+    }
+
+    #[test]
+    fn timers_below_the_shortest_round_trip_are_rejected() {
+        for transport in ["roce", "uet"] {
+            let fabric = "[topology.single_switch]\nhosts = 2\n[flow_control.pfc]\npriorities = [3]\n\
+                          [[job]]\nname = \"j\"\npriority = 3\nworkload.osu_latency = {}\n";
+            let mistake = |timeout: &str| {
+                let text = format!("{fabric}transport.{transport} = {{ retransmission_timeout = \"{timeout}\" }}");
+                let run = Run::start(&text, "x.toml", &[], 1, &[]);
+                run.err().map(|error| error.to_string()).unwrap_or_default()
+            };
+            let expected = format!("job.0.transport.{transport}.retransmission_timeout: 1ns; expected at least ");
+            assert!(mistake("1ns").contains(&expected), "{}", mistake("1ns"));
+            assert_eq!(mistake("50us"), "");
+        }
     }
 
     #[test]

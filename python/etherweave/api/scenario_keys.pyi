@@ -947,6 +947,7 @@ class InterconnectSpec(Table):
             "bxi-2",
         ],
     ]
+    without: Key[Sequence[str] | None, Sequence[str]]
 
 class JobSpec(Table):
     background: Key[bool, bool]

@@ -93,8 +93,8 @@ fn has_pauses(params: &SimParams) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        Dcqcn, EcnMarking, MarkAt, OuterHeader, Pfc, Reliability, RoceParams, RoceVersion, SwitchParams, Transport,
-        Trimming,
+        Credits, Dcqcn, EcnMarking, MarkAt, OuterHeader, Pfc, Reliability, RoceParams, RoceVersion, SwitchParams,
+        Transport, Trimming,
     };
     use super::*;
     use etherweave_primitives::Priority;
@@ -162,8 +162,15 @@ mod tests {
             assert_eq!(trims(&|params| params.switch.trimming = trimming), "switch.trimming.size");
         }
         let mut params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
-        (params.switch.trimming, params.flow_control) = (Some(Trimming::default()), pfc(0));
-        assert_eq!(check(&params), Ok(()));
+        let credits = |priority| {
+            FlowControl::Credits(Credits { priorities: vec![Priority::new(priority)], ..Credits::default() })
+        };
+        params.switch.trimming = Some(Trimming::default());
+        for lossless in [pfc(0), credits(0)] {
+            params.flow_control = lossless;
+            assert_eq!(check(&params), Ok(()));
+        }
+        assert_eq!(trims(&|params| params.flow_control = credits(6)), "switch.trimming.priority");
     }
 
     #[test]

@@ -164,7 +164,8 @@ fn check_trimming(params: &SimParams) -> Checked {
     let is_lossy = match &params.flow_control {
         FlowControl::None {} => true,
         FlowControl::Pfc(pfc) => !pfc.priorities.contains(&priority),
-        FlowControl::GlobalPause(_) | FlowControl::Credits(_) => false,
+        FlowControl::Credits(credits) => !credits.priorities.contains(&priority),
+        FlowControl::GlobalPause(_) => false,
     };
     let expected = "a priority that flow control leaves lossy";
     require(is_lossy, "switch.trimming.priority", priority.get(), expected)?;
