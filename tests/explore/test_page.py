@@ -127,6 +127,12 @@ def test_a_narrow_screen_shows_all_below_each_other(browser: Browser, address: s
     browser.wait_for_text("line 11: switch.buffer: ")
     browser.wait_for_text("Last run: as written")
     assert has_no_overflow(browser)
+    shown = "[...document.images].filter(image => image.offsetWidth > 200)"
+    browser.wait_for(f"{shown}.length == 2")  # The fabric of a mistake is not drawn.
+    fits = f"{shown}.every(image => image.offsetWidth <= image.parentElement.clientWidth)"
+    assert browser.value(fits), "pictures and their legends are in view"
+    hints = "[...document.querySelectorAll('.hint')].filter(hint => hint.offsetHeight).length"
+    assert browser.value(hints) == 2
     parts = "[...document.querySelectorAll('.part')].map(part => part.getBoundingClientRect().x)"
     assert len(set(browser.value(parts))) == 1
 

@@ -1,5 +1,6 @@
 """State and texts of the page, without a page."""
 
+import re
 from pathlib import Path
 from threading import Timer
 
@@ -12,6 +13,7 @@ from etherweave.explore.changes import Changes
 from etherweave.explore.session import Session, examples
 from support.documents import ROOT
 
+WIDE = 1280  # Width of a screen [px].
 INCAST = """\
 [topology.fat_tree]
 leaves = 2
@@ -90,8 +92,8 @@ def test_the_longest_queues_are_sampled_and_drawn() -> None:
     result = user.run({}, silent).result
     rows = result.to_polars("port_samples")
     assert ("leaf0", "host0") in set(rows.select("node", "peer").iter_rows())
-    assert b"<svg" in (figures.queue_picture(result) or b"")
-    assert figures.queue_picture(user.run({}, silent, has_queues=False).result) is None
+    assert b"<svg" in (figures.queue_picture(result, WIDE) or b"")
+    assert figures.queue_picture(user.run({}, silent, has_queues=False).result, WIDE) is None
 
 
 def test_the_drawing_names_and_colours_the_busiest_links() -> None:
@@ -108,8 +110,17 @@ def test_what_limits_a_job_is_said_and_drawn() -> None:
     result = session(INCAST).run({}, silent, has_queues=False).result
     (text,) = figures.job_texts(result)
     assert text.startswith("ping: limited by ")
-    assert "\n[" in text
-    assert b"<svg" in (figures.limit_picture(result) or b"")
+    assert b"<svg" in (figures.limit_picture(result, WIDE) or b"")
+
+
+def test_figures_of_a_narrow_screen_are_as_wide_as_it() -> None:
+    result = session(INCAST).run({}, silent).result
+    for draw in (figures.limit_picture, figures.queue_picture):
+        narrow, wide = (draw(result, width) or b"" for width in (390, WIDE))
+        # Points of 1/72 inch: the window of 390 px, drawn 1.15 times as large, at 96 px an inch.
+        (width,) = re.findall(rb'<svg [^>]*width="([0-9.]+)pt"', narrow)
+        assert float(width) == pytest.approx(390 * 1.15 * 72 / 96, abs=0.01)
+        assert width not in re.findall(rb'width="([0-9.]+)pt"', wide)
 
 
 def test_a_stopped_run_ends_with_what_it_has() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from etherweave.api.fabrics import fabric
-from etherweave.api.limits import JobLimits, limits
+from etherweave.api.limits import limits
 from etherweave.api.overview import overview
 from etherweave.api.results import Result
 from etherweave.api.scenario import Overrides, ScenarioText
@@ -16,8 +16,9 @@ from etherweave.report.run.limits import job_limits
 from etherweave.report.run.ports import link_loads
 from etherweave.report.run.samples import port_series
 from etherweave.report.section import Builder
-from etherweave.report.style import house, svg_of
+from etherweave.report.style import house, narrow, svg_of
 
+NARROW_PX = 600  # Width of a screen below which figures are drawn for it [px].
 BUSIEST = 5  # Links that are named.
 _DRAWING = Lock()  # The style of figures is that of the process: threads draw one after the other.
 
@@ -75,12 +76,8 @@ _UNITS = {"s": (1e6, "us"), "B/s": (1e-6, "MB/s"), "1/s": (1.0, "1/s"), "1": (1.
 
 
 def job_texts(result: Result) -> list[str]:
-    """Say what limits each job, with its bar."""
-    return [f"{job.sentence()}\n{job.bar()}" for job in _limits(result)]
-
-
-def _limits(result: Result) -> list[JobLimits]:
-    return list(limits(result))
+    """Say what limits each job; the picture below has its parts."""
+    return [job.sentence() for job in limits(result)]
 
 
 def busiest(loads: Loads) -> list[str]:
@@ -105,18 +102,21 @@ def fabric_picture(
         return str(error)
 
 
-def queue_picture(result: Result) -> bytes | None:
+def queue_picture(result: Result, width_px: int) -> bytes | None:
     """Draw queues, throughput and pauses of sampled ports over time; None without samples."""
-    return _picture(port_series, result)
+    return _picture(port_series, result, width_px)
 
 
-def limit_picture(result: Result) -> bytes | None:
+def limit_picture(result: Result, width_px: int) -> bytes | None:
     """Draw what limits each job; None where no path is known."""
-    return _picture(job_limits, result)
+    return _picture(job_limits, result, width_px)
 
 
-def _picture(builder: Builder[Result], result: Result) -> bytes | None:
+def _picture(builder: Builder[Result], result: Result, width_px: int) -> bytes | None:
+    """Draw a section's figure for a screen of a width: a narrow one has legends below it."""
     with _DRAWING, house():
         section = builder(result)
         figure = section.figure if section else None
+        if figure and width_px < NARROW_PX:
+            narrow(figure, width_px)
         return svg_of(lambda: figure) if figure else None

@@ -13,6 +13,7 @@ from etherweave.explore.changes import AS_WRITTEN, RATES, Changes, Controls
 from etherweave.explore.session import Check, Session, Trial, examples
 from etherweave.report import write_run
 
+ANSWER_S = 10.0  # Longest wait for an answer of the browser [s].
 PAUSE_S = 0.4  # Pause in typing after which the text is checked [s].
 HERE = Path(__file__).parent / "templates"
 COMPLETE = (HERE / "complete.js").read_text(encoding="utf-8")
@@ -34,6 +35,7 @@ class Page:
         self.check = Check(session.source)
         self._edits = 0
         self._done: float | None = 0.0
+        self._width_px = figures.NARROW_PX  # Width of the browser's window [px].
 
     def build(self) -> None:
         """Place the widgets."""
@@ -279,6 +281,7 @@ class Page:
                 ui.label(text).classes("limit")
 
     async def _show_all(self) -> None:
+        self._width_px = int(await ui.run_javascript("innerWidth", timeout=ANSWER_S))
         self._main.props(remove="inert")
         await self._checked()
         if self.session.trials:
@@ -286,8 +289,9 @@ class Page:
 
     async def _show_pictures(self) -> None:
         result = self.session.trials[-1].result
-        self.limit_picture.show(await asyncio.to_thread(figures.limit_picture, result))
-        self.queue_picture.show(await asyncio.to_thread(figures.queue_picture, result))
+        width = self._width_px
+        self.limit_picture.show(await asyncio.to_thread(figures.limit_picture, result, width))
+        self.queue_picture.show(await asyncio.to_thread(figures.queue_picture, result, width))
 
     def _save(self) -> None:
         path = Path(self.path.value).expanduser()
@@ -316,15 +320,18 @@ class Page:
 
 
 class _Picture:
-    """A picture under its title, which scrolls where it is wider than the screen."""
+    """A picture under its title, as wide as the screen; a click enlarges it, and it scrolls."""
 
     def __init__(self, title: str) -> None:
         with ui.element("figure").classes("picture") as self._figure:
             with ui.element("figcaption"):
                 ui.label(title)
             self._words = ui.label()
-            with ui.element("div").classes("scrolls"):
+            hint = ui.label("Tap the picture to enlarge it.").classes("hint quiet")
+            with ui.element("div").classes("scrolls") as place:
                 self._image = ui.element("img").props(f'alt="{title}"')
+            self._image.on("click", lambda: place.classes(toggle="large"))
+            hint.bind_visibility_from(self._image)
         self._figure.set_visibility(False)
 
     def show(self, content: bytes | str | None) -> None:

@@ -3,6 +3,7 @@
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 const isNarrow = matchMedia("(max-width: 600px)");
 const ROWS_MAX = 24;
+const LEGEND_ROW = 29;
 const GAP = 64;
 const MARGIN = { l: 60, r: 20, t: 64, b: 50 };
 const BUTTONS = [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]];
@@ -121,6 +122,17 @@ function grid(panels, wanted) {
   return { domains, whole };
 }
 
+// Height that a legend takes beyond its first row: on a narrow screen, names stand below each other.
+function legendHeight(panels, width) {
+  const names = new Set(panels.flatMap((panel) => panel.series.flatMap((one) => (one.kind === "map" || one.kind === "rule" ? [] : [one.name]))));
+  let [rows, left] = [0, 0];
+  for (const name of [...names].filter(Boolean)) {
+    const own = 45 + 6.5 * name.length;
+    [rows, left] = own > left ? [rows + 1, width - own] : [rows, left - own];
+  }
+  return Math.max(rows - 1, 0) * LEGEND_ROW;
+}
+
 function heightOf(panel, wanted) {
   const rows = panel.series.filter((one) => one.kind === "map").map((one) => chosenRows(one, wanted).length);
   return rows.length ? Math.min(Math.max(...rows, 6), 40) * 12 : Math.max(panel.height, 120);
@@ -187,11 +199,12 @@ class Interactive {
 
   draw() {
     const { domains, whole } = grid(this.panels, this.wanted);
+    const legend = legendHeight(this.panels, this.figure.clientWidth - MARGIN.l - MARGIN.r);
     const layout = {
-      height: whole + MARGIN.t + MARGIN.b, margin: MARGIN,
+      height: whole + MARGIN.t + MARGIN.b + (isNarrow.matches ? legend : 0), margin: MARGIN,
       paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: shade("--text"), size: 11, family: "system-ui, sans-serif" },
       hovermode: "closest", barmode: "overlay", dragmode: "zoom", shapes: [], annotations: [],
-      legend: { orientation: "h", y: 1 + 18 / whole, yanchor: "bottom", x: 0 }, modebar: { bgcolor: "transparent", color: shade("--faint"), activecolor: shade("--text") }, hoverlabel: { namelength: -1 },
+      legend: { orientation: "h", y: 1 + 18 / whole, yanchor: "bottom", x: 0, ...(isNarrow.matches ? { maxheight: legend + LEGEND_ROW } : {}) }, modebar: { bgcolor: "transparent", color: shade("--faint"), activecolor: shade("--text") }, hoverlabel: { namelength: -1 },
     };
     const seen = new Set();
     const data = this.panels.flatMap((panel, place) => {
@@ -211,7 +224,7 @@ class Interactive {
       });
     });
     this.fixed = layout.shapes;
-    const options = { responsive: true, displaylogo: false, displayModeBar: "hover", modeBarButtons: BUTTONS };
+    const options = { responsive: true, displaylogo: false, displayModeBar: isNarrow.matches ? false : "hover", modeBarButtons: BUTTONS };
     Plotly.react(this.plot, data, layout, options);
     const panels = this.panels.map((panel) => panel.title || panel.y.label).filter(Boolean).join("; ");
     this.plot.setAttribute("aria-label", `${this.title}: ${panels}. Keys: plus and minus zoom, arrows move, 0 shows all.`);
