@@ -17,6 +17,7 @@ from etherweave.report.run import limits
 from etherweave.report.run import page as run_page
 from etherweave.report.run.hosts import iterations
 from etherweave.report.run.ports import busiest, link_loads, spread
+from support.browser import chromium
 
 TAPERED: dict[str, Any] = {
     "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 8, "cores": 2, "links_per_core": 2}},
@@ -137,3 +138,17 @@ def test_a_table_says_on_a_narrow_screen_that_it_scrolls(
     )
     assert '["iterations","block"]' in done, "eight columns"
     assert '["limits","none"]' in done, "four columns"
+
+
+@pytest.mark.needs("chromium")
+def test_a_legend_is_in_view_on_a_narrow_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_page, "SIMULATED", [limits.job_limits])
+    own = written(etherweave.run("scenarios/collectives.toml"), tmp_path / "page")
+    with chromium(tmp_path / "profile") as browser:
+        browser.open(own.as_uri(), width=390)
+        browser.wait_for("document.querySelectorAll('#limits .legend .traces').length == 6")
+        bars = "[...document.querySelectorAll('.legend .scrollbar')]"
+        assert browser.value(f"{bars}.every(bar => bar.getBBox().height === 0)")
+        assert browser.value("document.querySelectorAll('.modebar-btn').length") == 0
