@@ -76,3 +76,10 @@ def test_tables_of_a_calibration_have_no_boxes() -> None:
     text = command_line.invoke("calibrate", code=0).output
     assert "  constant " in text
     assert not set(text) & set("│┃━─"), "tables are columns of text, as of all verbs"
+
+
+@pytest.mark.parametrize("verb", ["advise", "sweep"])
+def test_the_help_of_a_group_that_takes_a_file_says_so(verb: str) -> None:
+    text = command_line.invoke(verb, "--help", code=0).output
+    assert f"{verb} [OPTIONS] FILE | COMMAND [ARGS]..." in text
+    assert f"{verb} FILE` is short for " in text and f"{verb} run --help` prints " in text

@@ -1,6 +1,7 @@
 """The page of a sweep, and intervals of means over seeds."""
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,17 @@ def test_a_page_draws_over_amounts_rather_than_names(tmp_path: Path) -> None:
     assert '<p class="lead">jobs.halo.mean [us]: from 1 at ' in page
 
 
+def test_names_of_sizes_are_powers_of_two_and_do_not_touch() -> None:
+    sizes = [f"{1 << power}KiB" for power in range(9)]
+    table = pl.DataFrame({"size": sizes * 2, "rate": ["a"] * 9 + ["b"] * 9, "y": [1.0] * 18})
+    figure = plot(table, "size", "y", panels=["rate"])
+    figure.draw_without_rendering()
+    ticks = figure.axes[0].xaxis.get_ticklabels()
+    assert [tick.get_text() for tick in ticks] == ["1Ki", "4Ki", "16Ki", "64Ki", "256Ki"]
+    boxes = sorted((tick.get_window_extent() for tick in ticks), key=lambda box: box.x0)
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
 def test_a_logarithmic_axis_has_plain_numbers() -> None:
     table = pl.DataFrame({"sources": [2, 4, 8, 16, 32], "y": [1.0] * 5})
     figure = plot(table, "sources", "y")
@@ -92,5 +104,5 @@ def test_a_logarithmic_axis_has_plain_numbers() -> None:
     low, high = figure.axes[0].get_xlim()
     ticks = [tick.label1 for tick in figure.axes[0].xaxis.get_major_ticks()]
     names = [name.get_text() for name in ticks if low <= name.get_position()[0] <= high]
-    assert names == ["2", "5", "10", "20"]
+    assert names == ["2", "4", "8", "16", "32"]
     assert not any(text.get_text() for text in figure.axes[0].xaxis.get_ticklabels(minor=True))

@@ -44,6 +44,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("sweep")
     result = sweep(load_sweep(write(home)), home / "out", executor("local", 2))
     assert (result.carried_out, result.status.failed) == (RUNS, 0)
+    words = f"{RUNS} of {RUNS} runs finished, {RUNS} of them now, in {result.dataset}"
+    assert repr(result) == f"<SweepResult: {words}>"
     return home / "out"
 
 

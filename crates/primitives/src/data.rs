@@ -284,6 +284,8 @@ mod tests {
         assert!(error.contains("a bit rate as a string with its unit"), "{error}");
         let error = toml::from_str::<Link>("rate = \"100\"").unwrap_err().to_string();
         assert!(error.contains("the unit is missing") && error.contains("Gb/s"), "{error}");
+        let error = toml::from_str::<Link>("rate = \"-1Gb/s\"").unwrap_err().to_string();
+        assert!(error.contains("it is negative"), "{error}");
         assert_eq!(toml::from_str::<Link>("rate = \"2.5Gb/s\"").unwrap().rate, BitRate::from_bps(2_500_000_000));
     }
 

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use crate::InputError;
-use crate::unit::{invalid, misread, scaled};
+use crate::unit::{invalid, misread, no_number, scaled};
 
 /// Millionths in one unit of a currency: a kilowatt-hour costs less than a hundredth.
 const MILLIONTHS: u64 = 1_000_000;
@@ -112,7 +112,7 @@ impl FromStr for Money {
         let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
         let (number, code) = (&trimmed[..split], trimmed[split..].trim_start());
         if number.is_empty() {
-            return Err(fail("it does not start with a number"));
+            return Err(fail(no_number(trimmed)));
         }
         if code.is_empty() {
             return Err(fail("the currency is missing"));
@@ -182,6 +182,7 @@ mod tests {
     fn what_is_no_price_says_what_would_be() {
         check("1250", "the currency is missing");
         check("USD 1250", "does not start with a number");
+        check("-5 USD", "is negative");
         check("1250 usd", "three capital letters");
         check("1250 €", "three capital letters");
         check("1.2.3 USD", "malformed");

@@ -38,7 +38,7 @@ pub(crate) fn parse<U: Unit>(text: &str) -> Result<U, InputError> {
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, suffix) = (&trimmed[..split], trimmed[split..].trim_start());
     if number.is_empty() {
-        return Err(fail("it does not start with a number"));
+        return Err(fail(no_number(trimmed)));
     }
     if suffix.is_empty() {
         return Err(fail("the unit is missing"));
@@ -47,6 +47,11 @@ pub(crate) fn parse<U: Unit>(text: &str) -> Result<U, InputError> {
     scaled(number, scale)
         .map(U::from_base)
         .ok_or_else(|| fail("the number is malformed, too large, or finer than the base unit"))
+}
+
+/// Why a text does not begin with digits.
+pub(crate) fn no_number(text: &str) -> &'static str {
+    if text.starts_with('-') { "it is negative" } else { "it does not start with a number" }
 }
 
 /// The base units of a suffix: by its letters, or by the only unit that has them in another case. A single letter has

@@ -102,6 +102,15 @@ class VerbGroup(TyperGroup):
 class FileGroup(TyperGroup):
     """Verbs beside ``run``, which a file in place of a verb is for."""
 
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes | {"subcommand_metavar": "FILE | COMMAND [ARGS]..."})
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Say what a file is for, and where its options are."""
+        path = ctx.command_path
+        formatter.write(f"\n`{path} FILE` is short for `{path} run FILE`.\n")
+        formatter.write(f"`{path} run --help` prints its options.\n")
+
     def with_verb(self, words: list[str]) -> list[str]:
         """Put the verb before a file."""
         is_file = words and words[0] not in (*self.commands, "-h", "--help")

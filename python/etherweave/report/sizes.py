@@ -168,7 +168,7 @@ def _name_sizes(axes: Axes, panel: SizePanel) -> None:
     shown = sizes[::-step][::-1]  # the largest has a name
     axes.xaxis.set_major_locator(FixedLocator(_places(shown).tolist()))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticklabels([_size(round(size)) for size in shown], fontsize=8)
+    axes.set_xticklabels([size_name(round(size)) for size in shown], fontsize=8)
     axes.set_xlabel("message size [bytes]")
 
 
@@ -176,7 +176,7 @@ def _places(sizes: Floats) -> Floats:
     return np.where(sizes > 0, sizes, _ZERO)
 
 
-def _size(size: int) -> str:
+def size_name(size: int) -> str:
     """Write a size [bytes] as powers of two where it is one: 64Ki."""
     for factor, prefix in _PREFIXES:
         if size and size % factor == 0:

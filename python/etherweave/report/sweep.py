@@ -22,6 +22,7 @@ from etherweave.api.toml import differences
 from etherweave.api.units import length_of, rate_of, size_of, time_of
 from etherweave.report.flow_page import FlowPlots
 from etherweave.report.run.flow_figures import Labelled
+from etherweave.report.sizes import size_name
 from etherweave.report.style import ASIDE, SERIES, house, literal, name_decades, write_svg
 from etherweave.uncertainty.means import bounded, half_widths
 
@@ -40,6 +41,7 @@ SEED = "seed"  # Axis whose values are repetitions, of which the mean has an int
 SAMPLE = "sample"  # Column of datasets whose rows are samples: their number.
 LOW, HIGH = 0.05, 0.95  # Quantiles at the ends of a band of samples.
 STEP = 0.4  # Width of the points of all lines at a name, of which one follows each 1.
+APART = 0.18  # Share of a logarithmic axis between two names in a small panel.
 DECADE = 10  # Ratio of the ends of an axis above which it is logarithmic.
 
 
@@ -244,7 +246,9 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence
             axes.set_xticks(list(places.values()), [literal(str(place)) for place in places])
         elif min(places.values()) > 0 and max(places.values()) > DECADE * min(places.values()):
             axes.set_xscale("log")
-            name_decades(axes.xaxis)
+            _name_places(
+                axes, sorted(places.values()), unit, APART if len(parts) > 1 else APART / 2
+            )
         axes.set_xlabel(literal(f"{x} [{unit}]" if unit else x))
         axes.set_ylabel(literal(with_unit(y)))
         axes.label_outer()
@@ -253,6 +257,24 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence
     if by:
         figure.axes[wide - 1].legend(title=literal(by), **ASIDE)
     return figure
+
+
+def _name_places(axes: Axes, places: Sequence[float], unit: str | None, apart: float) -> None:
+    """Name the places of a logarithmic axis that are apart by a share of it, the largest first.
+
+    Sizes are powers of two; where places are too many to be joined, powers of ten have names.
+    """
+    if len(places) > LINE_MAX:
+        return name_decades(axes.xaxis)
+    least = math.log(places[-1] / places[0]) * apart
+    shown = [places[-1]]
+    for place in reversed(places):
+        if math.log(shown[-1] / place) >= least:
+            shown.append(place)
+    name = (lambda place: size_name(round(place))) if unit == "B" else "{:,.6g}".format
+    axes.set_xticks(shown[::-1], [name(place) for place in reversed(shown)])
+    axes.set_xticks([], minor=True)
+    return None
 
 
 def _lines(

@@ -40,7 +40,7 @@ _NO_ROOM = "--memory-limit"
 """Option that a mistake expects which only says that memory is lacking now."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SweepResult:
     """Result of a sweep."""
 
@@ -59,6 +59,11 @@ class SweepResult:
     def results(self) -> dict[str, list[Result]]:
         """Load the results that ``tables`` kept: those of all seeds, by what differs of points."""
         return SweepStore(self.dataset.parent).results()
+
+    def __repr__(self) -> str:
+        """Say how many runs have ended, and where their figures are."""
+        ended = f"{self.status.finished} of {self.status.runs} runs finished"
+        return f"<SweepResult: {ended}, {self.carried_out} of them now, in {self.dataset}>"
 
 
 def sweep(
