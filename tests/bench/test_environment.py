@@ -514,6 +514,7 @@ def test_what_the_verb_writes_it_reads_again(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_snapshot_is_the_users_mistake(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
     wrong = tmp_path / "x.json"
     wrong.write_text("{}")
     code, output, errors = bench("--root", tmp_path, "--other", wrong)

@@ -83,7 +83,7 @@ def test_a_fabric_with_few_hosts_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_topology_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "empty.toml"
-    file.write_text("")
+    file = tmp_path / "bare.toml"
+    file.write_text("seed = 1\n")
     done = command_line.run_here("bmwg", file, "--tests", "9.1", "-o", tmp_path / "out")
-    assert done.returncode == 2 and "empty.toml: no [topology] or [interconnect]" in done.stderr
+    assert done.returncode == 2 and "bare.toml: no [topology] or [interconnect]" in done.stderr

@@ -133,7 +133,7 @@ def test_a_dry_run_lists_switches_that_do_not_connect(file: Path) -> None:
         (["--json"], "expected with --dry-run only"),
         (
             [f"--tls-{part}={__file__}" for part in ("key", "certificate", "ca")],
-            "expected PEM files",
+            "expected a certificate and its key in PEM",
         ),
     ],
 )

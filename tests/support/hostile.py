@@ -97,7 +97,7 @@ def offence(*arguments: object, lines_max: int = 1) -> str:
     It may report ``lines_max`` mistakes, each on a line.
     """
     try:
-        with _bounded():
+        with bounded():
             done = command_line.invoke(*arguments)
     except BaseException as raised:  # A panic of a library in Rust is no Exception.
         return f"{type(raised).__name__}: {str(raised)[:200]}"
@@ -117,7 +117,7 @@ class Hang(BaseException):
 
 
 @contextmanager
-def _bounded() -> Iterator[None]:
+def bounded() -> Iterator[None]:
     def end(number: int, frame: object) -> None:
         raise Hang
 

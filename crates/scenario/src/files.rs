@@ -277,7 +277,20 @@ fn insert_custom(document: &mut Document) -> Result<(), InputError> {
         let known: Vec<String> = FORMATS.iter().map(|(extension, _)| format!(".{extension}")).collect();
         let expected = format!("one of {}; `etherweave import` reads other formats", known.join(", "));
         format.ok_or_else(|| (format!("\"{name}\" is of no known format"), expected))
-    })
+    })?;
+    ["graphml", "json"].into_iter().try_for_each(|format| reject_empty(document, format))
+}
+
+/// Rejects an empty file, whose text would pass for that of another format which the scenario leaves out.
+fn reject_empty(document: &Document, format: &str) -> Result<(), InputError> {
+    let key = format!("topology.custom.{format}");
+    let Some(held) = document.files.iter().find(|held| held.key == key) else { return Ok(()) };
+    let custom = document.values.get("topology").and_then(|topology| topology.get("custom"));
+    let text = custom.and_then(|custom| custom.get(format)).and_then(Value::as_str).unwrap_or_default();
+    if text.trim().is_empty() {
+        return Err(InputError::new(&held.by, format!("\"{}\": empty", held.file), "nodes and links of a fabric"));
+    }
+    Ok(())
 }
 
 /// Replaces the key `file` of the table at `path` by the key that `held` names for a file, with the file's text.

@@ -53,7 +53,7 @@ def read_bytes(path: str | Path, size_max: int = SIZE_MAX) -> bytes:
     Raises ``InputError`` when it is a directory, a device, a FIFO or a socket, or larger;
     ``OSError`` when the system cannot open or read it. So do all functions that read files.
     """
-    _check_type(path)
+    check_type(path)
     with Path(path).open("rb") as file:
         content = file.read(size_max + 1)
     if len(content) > size_max:
@@ -96,7 +96,7 @@ def read_parquet(path: str | Path, has_metadata: bool = False) -> "pyarrow.Table
     import pyarrow
     from pyarrow import parquet
 
-    _check_type(path)
+    check_type(path)
     try:
         table = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
         table.validate(full=True)
@@ -145,7 +145,7 @@ def check_numbers(path: str | Path, rows_max: int) -> None:
     import pyarrow
     from pyarrow import parquet, types
 
-    _check_type(path)
+    check_type(path)
     try:
         metadata = parquet.read_metadata(path)
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
@@ -172,7 +172,8 @@ def _damage(path: str | Path) -> str:
     return f"{names.count(repeated)} columns {repeated}; expected one"
 
 
-def _check_type(path: str | Path) -> None:
+def check_type(path: str | Path) -> None:
+    """Reject what is no regular file and no open pipe; raises ``OSError`` for a missing file."""
     mode = os.stat(path).st_mode  # noqa: PTH116 - follows links, and takes text as it is
     if stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and _is_open_already(path)):
         return

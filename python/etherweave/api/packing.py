@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from etherweave.api.inputs import InputError, decoded
+from etherweave.api.inputs import InputError, check_type, decoded
 from etherweave.api.outputs import below, new_directory, new_path
 from etherweave.api.results import SCENARIO, SUMMARY, TABLES, Result
 from etherweave.api.simulation import Progress, run
@@ -235,6 +235,7 @@ def unpack(archive: str | Path, directory: str | Path) -> Manifest:
         TemporaryDirectory(prefix=".unpacking-", suffix=".part", dir=home) as collected,
     ):
         folder = Path(collected)
+        check_type(source)
         try:
             with tarfile.open(source, "r|gz") as packed:
                 manifest = _extracted(source, packed, folder, shutil.disk_usage(home).free)

@@ -43,7 +43,15 @@ def read(scenario: ScenarioSource) -> tuple[str, str]:
     if Path(scenario).suffix in TRACES and Path(scenario).is_file():
         reason = "a trace; expected a scenario, on which `etherweave replay` simulates the trace"
         raise InputError(scenario, reason)
-    return insert_lists(read_text(scenario), str(scenario)), str(scenario)
+    return insert_lists(file_text(scenario), str(scenario)), str(scenario)
+
+
+def file_text(path: str | Path) -> str:
+    """Read the text of a scenario's file; an empty one is a mistake, not a scenario of defaults."""
+    text = read_text(path)
+    if not text.strip():
+        raise InputError(path, "empty; expected keys of a scenario, which `etherweave schema` has")
+    return text
 
 
 def literals(overrides: Overrides | None) -> list[tuple[str, str]]:

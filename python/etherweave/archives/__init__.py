@@ -45,6 +45,8 @@ def recorded(source: Path, keep: Path | None = None) -> Iterator[Path]:
 
 
 def _convert(anchor: Path, directory: Path) -> None:
+    if anchor.is_dir():
+        raise ArchiveError(f"{anchor}: Is a directory; expected the anchor file of an archive")
     with anchor.open("rb"):  # The library reports a missing file without its name.
         pass
     library = FORMATS[anchor.suffix]

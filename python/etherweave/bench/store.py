@@ -231,7 +231,7 @@ def _environment(path: Path) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         facts = read_json(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise StoreError(f"{path}: no such file; expected what `bench run -o` wrote") from None
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from None

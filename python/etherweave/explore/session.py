@@ -10,7 +10,7 @@ from etherweave.api.inputs import read_text
 from etherweave.api.machine import usable_processors
 from etherweave.api.outputs import write_text
 from etherweave.api.results import Result
-from etherweave.api.scenario import Overrides, ScenarioText
+from etherweave.api.scenario import Overrides, ScenarioText, file_text
 from etherweave.api.simulation import Estimate, Progress
 from etherweave.explore.changes import Changes, Controls, changed_text
 
@@ -75,7 +75,7 @@ class Session:
 
     def open(self, path: Path) -> None:
         """Read a scenario, and forget runs of others; raises ``OSError`` where it has no text."""
-        self.source = ScenarioText(read_text(path), str(path))
+        self.source = ScenarioText(file_text(path), str(path))
         self.changes, self.trials = Changes(), []
 
     def edit(self, text: str) -> None:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from etherweave.api.inputs import read_text
 from etherweave.bench.launchers.launcher import Ending, Launcher, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.mpirun import Mpirun, flavour, user
 from etherweave.bench.launchers.site_launcher import RanksCommand, RankStarter
@@ -90,9 +91,18 @@ def starter(options: LaunchOptions, site: ClusterSite) -> RankStarter:
     """
     if options.hostfile and options.launcher is not LaunchProgram.MPIRUN:
         raise MeasureError(f"--hostfile: {options.launcher} takes none; expected --launcher mpirun")
+    if options.hostfile:
+        _check_hosts(options.hostfile)
     if options.launcher is LaunchProgram.LOCAL:
         return FromUserDirectory(Mpirun(site, "mpirun", tuple(options.extra)))
     return FromUserDirectory(AllocatedRanks(options))
+
+
+def _check_hosts(file: Path) -> None:
+    """Reject a file of hosts without any, of which mpirun says something else."""
+    lines = (line.partition("#")[0] for line in read_text(file).splitlines())
+    if not any(map(str.strip, lines)):
+        raise MeasureError(f"{file}: no host; expected a line with the name of each")
 
 
 LATE_S = 30.0

@@ -81,7 +81,7 @@ def environment(
             reject("--site: expected no option beside it but --json")
         _everywhere(site, as_json)
         return
-    if not root.is_dir():
+    if not ((root / "proc").is_dir() or (root / "sys").is_dir()):
         reject(f"--root {root}: expected a directory with proc and sys of a host")
     if bytes_expected is not None and before is None:
         reject("--traffic: counts since an earlier inspection; expected --before FILE")

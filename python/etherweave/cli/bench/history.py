@@ -56,6 +56,8 @@ def history(
 
 
 def _found(results: Path, site: str | None) -> list[comparisons.HistoryEntry]:
+    if results.exists() and not results.is_dir():
+        reject(f"{results}: Is a file; expected a directory with what `bench run -o` wrote")
     if campaigns := comparisons.entries(results, site):
         return campaigns
     known = ", ".join(sorted({entry.site for entry in comparisons.entries(results)}))

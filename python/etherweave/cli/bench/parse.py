@@ -48,7 +48,7 @@ def document_of(file: Path) -> Document:
         try:
             return parse_text(text_of(file))
         except UnrecognisedError as error:
-            reject(f"{file}: {error}; known: etherweave bench list")
+            reject(f"{file}: {error}; expected output of what `etherweave bench list` has")
 
 
 def print_failures(file: Path, document: Document) -> None:

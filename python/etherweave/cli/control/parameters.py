@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etherweave.api.inputs import read_text
+from etherweave.api.inputs import check_type, read_text
 from etherweave.api.units import time_of
 from etherweave.cli.exits import print_warnings, reject
 from etherweave.cli.parameters import overrides
@@ -78,6 +78,7 @@ def controller_options(
     if key is None or certificate is None or authority is None:
         reject("TLS: expected all of --tls-key, --tls-certificate and --tls-ca")
     for path in (key, certificate, authority):
+        check_type(path)
         path.open("rb").close()
     return ControllerOptions(host, port, TlsFiles(key, certificate, authority))
 

@@ -404,10 +404,7 @@ def _tls_context(options: server.ControllerOptions) -> ssl.SSLContext | None:
     try:
         return options.tls.context()
     except OSError as error:
-        raise server.ListenError(
-            f"TLS: {error.strerror or error}; expected PEM files: a key, the certificate of that "
-            "key, and certificates of an authority"
-        ) from None
+        raise server.ListenError(f"TLS: {error}") from None
 
 
 def _redirect_library_log(log: EventLog) -> None:

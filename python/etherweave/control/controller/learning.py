@@ -186,9 +186,9 @@ class FabricLearner:
         self._discovery: LinkDiscovery | None = None
         self._lock = threading.Lock()
         self._speaker = OpenFlowHandshake()
+        tls = options.tls.context() if options.tls else None
         listener = listen(options)
         self.port: int = listener.getsockname()[1]
-        tls = options.tls.context() if options.tls else None
         self._server = ConnectionServer(listener, tls, options.limits, log, self._serve)
 
     # Called by the threads of sessions.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from etherweave.api.inputs import InputError
 from etherweave.control.controller import message_stream
 from etherweave.control.controller.log import EventLog
 from etherweave.control.controller.roles import RoleTiming
@@ -35,8 +36,16 @@ class TlsFiles(NamedTuple):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.verify_mode = ssl.CERT_REQUIRED
-        context.load_cert_chain(self.certificate, self.key)
-        context.load_verify_locations(self.authority)
+        try:
+            context.load_cert_chain(self.certificate, self.key)
+        except ssl.SSLError as error:
+            reason = f"{error.reason or error}; expected a certificate and its key in PEM"
+            raise InputError(f"{self.certificate}, {self.key}", reason) from None
+        try:
+            context.load_verify_locations(self.authority)
+        except ssl.SSLError as error:
+            reason = f"{error.reason or error}; expected certificates in PEM"
+            raise InputError(self.authority, reason) from None
         return context
 
 
