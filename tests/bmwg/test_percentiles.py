@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from etherweave.bmwg import (
 from etherweave.bmwg.family import bench_test
 from etherweave.bmwg.inference import section_10_2
 from etherweave.bmwg.model import Cell, Included, ReportTable
+from etherweave.bmwg.running import REPETITION
 from etherweave.sweeps import executor
 
 FABRIC = """\
@@ -92,6 +94,11 @@ def test_percentiles_stand_only_where_samples_hold_them(
         if trial.result is not None
     ]
     assert included
+    again = [(replace(case, labels={**case.labels, REPETITION: 2}), run) for case, run in included]
+    first, repeated = (
+        [(table.name, *table.rows) for table in test.tables(fabric, of)] for of in (included, again)
+    )
+    assert str(repeated) == str(first), "repetitions with another seed have rows of their own"
     monkeypatch.setattr(formulas, "is_held", lambda count, percent: False)
     known = [
         cell

@@ -132,7 +132,8 @@ def first_token_table(title: str, axes: Sequence[str], trials: Included) -> Repo
         share = 100 * fmean(times["T_transfer"]) / fmean(times[TTFT])
         for percent in (50, 95, 99):
             values = (percentile(times[name], percent) for name in (TTFT, *PARTS))
-            lines.append([*case.labels.values(), f"P{percent}", *values, share])
+            own = (case.labels[axis] for axis in axes)
+            lines.append([*own, f"P{percent}", *values, share])
     columns = [
         *(Column(axis, SETTING) for axis in (*axes, "percentile")),
         *(Column(f"{name} [ms]", SOFTWARE) for name in (TTFT, *PARTS)),

@@ -31,7 +31,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     for (case, _), own in zip(trials, tails, strict=True):
         shares = [ratio(time, base) for time, base in zip(own, tails[0], strict=True)]
         more = [None if share is None else 100 * (share - 1) for share in shares]
-        lines.append([*case.labels.values(), *own, *more])
+        lines.append([*(case.labels[axis] for axis in AXES), *own, *more])
     columns = [
         *(Column(axis, SETTING) for axis in AXES),
         *(Column(f"{span} P99 [ms]", SOFTWARE) for span in spans),

@@ -43,7 +43,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     bases: dict[Cell, float | None] = {}
     lines: list[list[Cell]] = []
     for case, result in trials:
-        traffic, count = case.labels.values()
+        traffic, count = (case.labels[axis] for axis in AXES)
         value = _rate(result) if traffic == KV else percentile(dispatches_us(result), 50)
         share = ratio(value, bases.setdefault(traffic, value))
         kv, ep = (value, None) if traffic == KV else (None, value)
