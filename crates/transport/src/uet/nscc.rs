@@ -209,8 +209,8 @@ impl NsccWindow {
         (REORDERING * self.window).min(self.window_max) as u64
     }
 
-    /// Time after the last packet has arrived at which SLEEK probes for what is missing; none of the reference
-    /// simulator, which has SLEEK beside switches that do not trim.
+    /// Time after the last answer at which SLEEK probes where nothing follows; none of the reference simulator, which
+    /// has SLEEK beside switches that do not trim.
     pub fn probe_after(&self) -> Option<Duration> {
         (self.variant == NsccVariant::Specification).then(|| Duration::from_ps(self.base + self.target))
     }

@@ -72,7 +72,10 @@ pub(super) struct UetSender {
     asked: u32,
     /// Whether a control packet is to ask for that.
     asks_ack: bool,
+    /// When the timer runs out, for a tail or for the timeout.
     timer_at: Option<Time>,
+    /// When what is in flight may have been for longer than the timeout.
+    retransmits_at: Option<Time>,
     pub(super) acknowledged_at: Time,
     congestion: Option<NsccWindow>,
     credit: Option<SourceCredit>,
@@ -107,6 +110,7 @@ impl UetSender {
             asked: 0,
             asks_ack: false,
             timer_at: None,
+            retransmits_at: None,
             acknowledged_at: Time::ZERO,
             congestion: params.nscc.as_ref().map(|nscc| NsccWindow::new(nscc, rate, sizes)),
             credit: params.rccc.as_ref().map(|rccc| SourceCredit::new(rccc, rate, sizes.counted)),
@@ -196,9 +200,7 @@ impl UetSender {
         self.sent_packets += 1;
         let target = self.spend(packet.payload, params);
         let is_repeated = packet.repeats > 0;
-        if is_repeated {
-            self.inference.note_repetition(number, packet.order);
-        }
+        self.inference.note_sending(number, packet.order, is_repeated);
         let wants_ack = is_repeated || self.is_ack_needed(params);
         if wants_ack {
             packet.bits |= request::ACK;
@@ -339,6 +341,13 @@ impl UetSender {
             Delivery::Uud => now + self.rate.serialization_time(params.payload_mtu),
             _ => now + params.retransmission_timeout,
         };
+        self.retransmits_at = self.retransmits_at.or(Some(due));
+        let due = self.await_tail(now, params).map_or(due, |tail| tail.min(due));
+        self.expect(due)
+    }
+
+    /// Has the timer run out then, unless it does before. Returns when, if that is new.
+    fn expect(&mut self, due: Time) -> Option<Time> {
         self.timer_at.is_none_or(|at| due < at).then(|| *self.timer_at.insert(due))
     }
 
@@ -360,15 +369,15 @@ impl UetSender {
         if let Some(credit) = &mut self.credit {
             credit.confirm();
         }
+        self.inference.note_answer(now, ack);
         if ack.has(answer::SINGLE) {
             match is_negative {
                 true => self.take_loss(now, ack, params),
                 false => self.take_response(now, ack, params),
             }
             self.infer_losses(now, params);
-            return None;
+            return self.await_tail(now, params).and_then(|due| self.expect(due));
         }
-        self.note_repeated_arrival(ack);
         self.arrive_below(now, ack.cumulative, params);
         // An acknowledgement that another overtook counts fewer bytes, or many more modulo 2^24.
         let acked = Some(ack.received_since(self.received)).filter(|&acked| acked < 1 << 31).unwrap_or_default();
@@ -384,7 +393,7 @@ impl UetSender {
         }
         self.infer_losses(now, params);
         self.ask_if_closed(params);
-        self.await_tail(now, ack, params)
+        self.await_tail(now, params).and_then(|due| self.expect(due))
     }
 
     /// Takes an answer of RUDI, which is about a single packet.

@@ -14,20 +14,26 @@ use crate::uet::{params::Delivery, params::UetParams, rccc::SourceCredit};
 
 /// Least packets between by default, of a sender with a window.
 const PACKETS_MIN: u64 = 5;
+/// Most doublings of the time that a tail is given: the timer is shorter before.
+const TAIL_DOUBLINGS_MAX: u32 = 20;
 
 /// State of the inference: packets that are judged.
 #[derive(Default)]
 pub(super) struct Inference {
     /// The packet that was sent last of those that have arrived, by its order.
     newest: u32,
-    /// The packet that was sent again and arrived last, by the order of that repetition.
-    newest_repeated: u32,
     /// Number up to which packets that were sent once are judged.
     judged: u32,
     /// Numbers of packets that were sent again, with their order.
     repeated: VecDeque<(u32, u32)>,
-    /// Where nothing follows that could overtake what is missing: the packet that was sent last, and when that is lost.
-    tail: Option<(u32, Time)>,
+    /// Number of the packet that was sent last.
+    last: u32,
+    /// Longest round trip so far.
+    round_trip: Option<Duration>,
+    /// When a tail is lost, if nothing arrives until then.
+    tail: Option<Time>,
+    /// Tails lost since the last answer.
+    tails: u32,
 }
 
 impl Inference {
@@ -39,13 +45,26 @@ impl Inference {
         }
     }
 
-    pub(super) fn note_repetition(&mut self, number: u32, order: u32) {
-        self.repeated.push_back((number, order));
+    /// A packet leaves, as the `order`-th of all, again where `is_repeated`.
+    #[inline]
+    pub(super) fn note_sending(&mut self, number: u32, order: u32, is_repeated: bool) {
+        self.last = number;
+        if is_repeated {
+            self.repeated.push_back((number, order));
+        }
+    }
+
+    /// An answer has come, to a packet of data unless it was requested.
+    pub(super) fn note_answer(&mut self, now: Time, ack: &AckHeader) {
+        self.tails = 0;
+        if !ack.has(answer::REQUESTED) {
+            self.round_trip = self.round_trip.max(Some(now.since(ack.sent)));
+        }
     }
 
     /// Time at which a tail is lost, if that is still to come.
     pub(super) fn tail_after(&self, now: Time) -> Option<Time> {
-        self.tail.map(|(_, due)| due).filter(|&due| due > now)
+        self.tail.filter(|&due| due > now)
     }
 
     /// Packets sent after one and before the newest that has arrived, that one included.
@@ -87,48 +106,44 @@ impl UetSender {
         }
     }
 
-    /// Notes that the repetition of a packet has arrived, as the answer says; of several it may be any.
-    pub(super) fn note_repeated_arrival(&mut self, ack: &AckHeader) {
-        let number = ack.cumulative.wrapping_add_signed(ack.answered.into());
-        if let Some(place) = self.place_of(number).filter(|_| ack.has(answer::RETRANSMITTED)) {
-            let packet = self.packets[place];
-            if packet.repeats == 1 {
-                self.inference.newest_repeated = packet.order;
-            }
-        }
-    }
-
-    /// Sets the timer for packets that nothing overtakes, and returns when it is due if that is new: the one that was
-    /// sent last has arrived, none follows, and those before it are given as long as SLEEK waits for its probe, which
-    /// it sends then.
-    pub(super) fn await_tail(&mut self, now: Time, ack: &AckHeader, params: &UetParams) -> Option<Time> {
-        let last = (self.sent_packets as u32).wrapping_sub(1);
-        let is_there = self.inference.newest == last || self.inference.newest_repeated == last;
-        let is_over = self.next == self.posted && self.lost_count == 0 && is_there;
-        let is_open = is_over && self.sent_packets > 1 && !self.packets.is_empty();
-        let infers = params.delivery == Delivery::Rud && self.reordering(params) > 0;
-        if !is_open || !infers || self.inference.tail.is_some_and(|(order, _)| order == last) {
+    /// Time at which the tail is lost unless an answer comes: packets that nothing follows, so that none overtakes
+    /// them. They have as long as SLEEK waits for its probe, doubled with each tail lost in a row.
+    pub(super) fn await_tail(&mut self, now: Time, params: &UetParams) -> Option<Time> {
+        let infers = params.delivery != Delivery::Uud && self.reordering(params) > 0;
+        if !infers || !self.is_tail(params) {
             return None;
         }
         let patience = match &self.congestion {
             Some(window) => window.probe_after()?,
-            None => Duration::from_ps(now.since(ack.sent).as_ps() / 4 * 7),
+            None => Duration::from_ps(self.inference.round_trip?.as_ps() / 4 * 7),
         };
-        self.inference.tail = Some((last, now + patience));
-        self.timer_at = Some(self.timer_at.map_or(now + patience, |at| at.min(now + patience)));
-        self.timer_at
+        self.inference.tail = Some(now + patience * (1 << self.inference.tails.min(TAIL_DOUBLINGS_MAX)));
+        self.inference.tail
     }
 
-    /// Takes for lost what is still missing behind a tail whose time is over.
+    /// Whether packets are on their way, and nothing can follow them. A congestion window that is closed means queues,
+    /// not losses.
+    fn is_tail(&self, params: &UetParams) -> bool {
+        let is_over = self.next == self.posted && self.lost_count == 0;
+        !self.packets.is_empty() && !self.may_send(params) && (is_over || self.congestion.is_none())
+    }
+
+    /// Takes for lost what is missing of a tail whose time is over: the packet that was sent last, whose answer will
+    /// show what else is missing, or all once that one has arrived.
     pub(super) fn lose_tail(&mut self, now: Time, params: &UetParams) {
-        let last = (self.sent_packets as u32).wrapping_sub(1);
-        if self.next != self.posted || self.inference.tail != Some((last, now)) {
+        if self.inference.tail != Some(now) || !self.is_tail(params) {
             return;
         }
-        for place in 0..self.packets.len() {
-            if self.packets[place].state == PacketState::InFlight {
-                self.infer(now, place, params);
-            }
+        self.inference.tails += 1;
+        let is_missing = |place: &usize| self.packets[*place].state == PacketState::InFlight;
+        let last = self.place_of(self.inference.last).filter(is_missing);
+        let places = last.map_or(0..self.packets.len(), |place| place..place + 1);
+        let missing = Vec::from_iter(places.filter(is_missing));
+        for &place in &missing {
+            self.infer(now, place, params);
+        }
+        if let Some(&first) = missing.first().filter(|_| params.delivery == Delivery::Rod) {
+            self.go_back(first, params);
         }
     }
 
@@ -195,21 +210,61 @@ mod tests {
         assert_eq!(resent(&mut sender, &params, 40..=47), [0]);
     }
 
-    /// The acknowledgement comes at 9 us: 1.75 round trips later what nothing follows is lost, as the timer is asked.
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// Numbers of what is sent when the timer runs out.
+    fn lost(sender: &mut UetSender, params: &UetParams, due: Time) -> Vec<u32> {
+        sender.on_timer(due, params);
+        let sent = std::iter::from_fn(|| sender.next_packet(due, params, &params.headers()));
+        sent.map(|packet| packet.header.0).collect()
+    }
+
+    /// Acknowledges packets 1 to 39 whose bits are set, as an answer to packet 39.
+    fn acknowledge(sender: &mut UetSender, params: &UetParams, us: u64, arrived: u64) -> Option<Time> {
+        let ack = AckHeader { answered: 39, bitmap: arrived, ..AckHeader::default() };
+        sender.on_answer(at(us), &ack, false, params)
+    }
+
+    const ALL_BUT_FIRST: u64 = (1 << 39) - 1;
+
+    /// A round trip takes 8 us, and 1.75 of that are 14.
     #[test]
-    fn what_nothing_follows_is_lost_a_while_after_the_last_packet_has_arrived() {
+    fn what_nothing_follows_is_lost_a_while_after_the_last_answer() {
         let params = UetParams::default();
         let mut sender = sender(&params);
-        let at = |ns| Time::ZERO + Duration::from_ns(ns);
-        let ack = |arrived| AckHeader { answered: 39, bitmap: arrived, ..AckHeader::default() };
-        let all_but_first = (1 << 39) - 1;
-        assert_eq!(sender.on_answer(at(9_000), &ack(all_but_first >> 1), false, &params), None, "39 is missing");
-        let due = sender.on_answer(at(9_000), &ack(all_but_first), false, &params);
-        assert_eq!(due, Some(at(24_750)));
-        assert_eq!(sender.on_answer(at(10_000), &ack(all_but_first), false, &params), None, "it is known");
-        sender.on_timer(at(24_750), &params);
-        let sent = sender.next_packet(at(24_750), &params, &params.headers()).map(|packet| packet.header.0);
-        assert_eq!((sent, sender.timeouts), (Some(0), 0));
+        assert_eq!(acknowledge(&mut sender, &params, 8, ALL_BUT_FIRST), Some(at(22)));
+        assert_eq!(acknowledge(&mut sender, &params, 8, ALL_BUT_FIRST), None, "it is known");
+        assert_eq!((lost(&mut sender, &params, at(22)), sender.timeouts), (vec![0], 0));
+    }
+
+    /// Packets 0, 38 and 39 are missing.
+    #[test]
+    fn the_packet_that_was_sent_last_is_sent_again_and_its_answer_shows_what_else_is_missing() {
+        let params = UetParams::default();
+        let mut sender = sender(&params);
+        acknowledge(&mut sender, &params, 8, ALL_BUT_FIRST >> 2);
+        assert_eq!(lost(&mut sender, &params, at(22)), [39]);
+        assert_eq!(sender.start_timer(at(22), &params), Some(at(22 + 28)), "nothing has come: twice as long");
+        assert_eq!(lost(&mut sender, &params, at(50)), [39], "its repetition was lost");
+        let due = acknowledge(&mut sender, &params, 58, ALL_BUT_FIRST ^ 1 << 37).unwrap();
+        assert_eq!((lost(&mut sender, &params, due), sender.timeouts), (vec![0, 38], 0));
+    }
+
+    #[test]
+    fn a_lone_packet_is_sent_again_after_round_trips_that_earlier_ones_took() {
+        let params = UetParams::default();
+        let mut sender = UetSender::new(&params, BitRate::from_gbps(100));
+        let send = |sender: &mut UetSender, us| {
+            sender.post(1000, Operation::Write);
+            sender.next_packet(at(us), &params, &params.headers()).unwrap();
+            sender.start_timer(at(us), &params)
+        };
+        assert_eq!(send(&mut sender, 0), Some(at(1_000)), "none is known");
+        sender.on_answer(at(8), &AckHeader { cumulative: 1, answered: -1, ..AckHeader::default() }, false, &params);
+        assert_eq!(send(&mut sender, 20), Some(at(34)));
+        assert_eq!((lost(&mut sender, &params, at(34)), sender.timeouts), (vec![1], 0));
     }
 
     #[test]

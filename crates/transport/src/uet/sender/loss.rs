@@ -32,7 +32,16 @@ impl UetSender {
             return None;
         }
         self.lose_tail(now, params);
-        let (mut next, mut first) = (self.inference.tail_after(now), None);
+        if self.retransmits_at.is_some_and(|at| at <= now) {
+            self.retransmits_at = self.time_out_all(now, params);
+        }
+        self.timer_at = self.retransmits_at.into_iter().chain(self.inference.tail_after(now)).min();
+        self.timer_at
+    }
+
+    /// Takes for lost what was sent before the retransmission timeout. Returns when that may be due next.
+    fn time_out_all(&mut self, now: Time, params: &UetParams) -> Option<Time> {
+        let (mut next, mut first) = (None, None);
         for place in 0..self.packets.len() {
             let packet = self.packets[place];
             let due = packet.due(params);
@@ -51,11 +60,8 @@ impl UetSender {
         }
         // What is lost starts the timer when it is sent again, unless it waits for credits.
         self.asks_again = self.credit.as_ref().is_some_and(|credit| !credit.is_open());
-        if self.asks_again && !self.is_idle() {
-            next = Some(next.unwrap_or(now + params.retransmission_timeout));
-        }
-        self.timer_at = next;
-        next
+        let is_waiting = self.asks_again && !self.is_idle();
+        next.or(is_waiting.then(|| now + params.retransmission_timeout))
     }
 
     fn time_out(&mut self, now: Time, place: usize, params: &UetParams) {
@@ -114,7 +120,7 @@ impl UetSender {
     }
 
     /// Sends a packet of ordered delivery again, and all behind it in order: the receiver discards these.
-    fn go_back(&mut self, place: usize, params: &UetParams) {
+    pub(super) fn go_back(&mut self, place: usize, params: &UetParams) {
         self.lost.clear();
         for place in place..self.packets.len() {
             match self.packets[place].state {
@@ -160,9 +166,9 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// A sender of ordered delivery that has sent packets 0 to 7, one each microsecond.
+    /// A sender of ordered delivery without inferred losses that has sent packets 0 to 7, one each microsecond.
     fn ordered() -> (UetSender, UetParams) {
-        let params = UetParams { delivery: Delivery::Rod, ..UetParams::default() };
+        let params = UetParams { delivery: Delivery::Rod, reordering_packets: Some(0), ..UetParams::default() };
         let mut sender = UetSender::new(&params, BitRate::from_gbps(100));
         sender.post(8 * params.payload_mtu.get(), Operation::Write);
         assert_eq!(send(&mut sender, &params, 0), [0, 1, 2, 3, 4, 5, 6, 7]);
