@@ -1,9 +1,11 @@
 """Runs the cases of tests as a sweep: in parallel, and only those that have no result yet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from etherweave.api.results import Result
 from etherweave.api.work import WorkCallback, unheard
@@ -20,6 +22,9 @@ COUNTED = ("complete", "time_limit")
 REPETITION, SEED_STEP = "repetition", 1_000
 """Label of cases with another seed, and the step between seeds of a case."""
 NAMES = ("test", "case")  # Axes of the sweep.
+Cases: TypeAlias = Mapping[str, Sequence[Case]]  # Cases of tests by section.
+Repeat: TypeAlias = Callable[[Cases], Mapping[str, Sequence[Sequence[Case]]]]
+"""Makes the repetitions of cases, which the results of tests have side by side."""
 
 
 @dataclass(frozen=True)
@@ -67,21 +72,20 @@ def run_tests(
     *,
     full: bool = False,
     seeds: int = 1,
+    repeat: Repeat | None = None,
 ) -> list[TestResult]:
     """Carry out tests of a draft on a fabric, and compute their tables.
 
     ``entries`` are of :func:`etherweave.bmwg.selected`. ``home`` keeps runs, which are not repeated
     then. ``on_progress`` is called with the work whenever a run has ended; items are hashes of
-    runs. With ``full`` sweeps are those of the draft; each case runs with ``seeds`` seeds. Raises
+    runs. With ``full`` sweeps are those of the draft; each case runs with ``seeds`` seeds, or as
+    ``repeat`` says. Raises
     ``SweepError`` when all runs have a mistake, such as on a fabric without the transport of a
     test.
     """
     tests = {entry.section: bench_test(draft, entry.section) for entry in entries}
-    seed = int(fabric.resolved["seed"])
-    cases = {
-        section: [_repeated(test.cases(fabric, full), seed, number) for number in range(seeds)]
-        for section, test in tests.items()
-    }
+    repeat = repeat or partial(_with_seeds, int(fabric.resolved["seed"]), seeds)
+    cases = repeat({section: test.cases(fabric, full) for section, test in tests.items()})
     attempted = {
         (section, case.name): case
         for section, repetitions in cases.items()
@@ -108,21 +112,23 @@ def run_tests(
     return results
 
 
-def _repeated(cases: Sequence[Case], seed: int, number: int) -> Sequence[Case]:
-    """Give cases another seed, if they are not the first of a repetition."""
-    if not number:
-        return cases
-    return [
-        replace(
-            case,
-            labels={**case.labels, REPETITION: number + 1},
-            changes={
-                **case.changes,
-                "seed": int(str(case.changes.get("seed", seed))) + number * SEED_STEP,
-            },
-        )
-        for case in cases
-    ]
+def _with_seeds(seed: int, seeds: int, cases: Cases) -> Mapping[str, Sequence[Sequence[Case]]]:
+    """Repeat cases with other seeds."""
+
+    def again(case: Case, number: int) -> Case:
+        own = int(str(case.changes.get("seed", seed)))
+        return repetition(case, number, {"seed": own + number * SEED_STEP})
+
+    return {
+        section: [own, *([again(case, number) for case in own] for number in range(1, seeds))]
+        for section, own in cases.items()
+    }
+
+
+def repetition(case: Case, number: int, changes: Mapping[str, object]) -> Case:
+    """Make a repetition of a case, from 0, by further changes."""
+    labels = {**case.labels, REPETITION: number + 1} if number else case.labels
+    return replace(case, labels=labels, changes={**case.changes, **changes})
 
 
 def _carried_out(

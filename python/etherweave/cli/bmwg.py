@@ -13,7 +13,7 @@ from etherweave.api.outputs import below
 from etherweave.cli.design_page import WIDTH, print_table
 from etherweave.cli.exits import FAILED, mistakes, notice, reject
 from etherweave.cli.extras import require
-from etherweave.cli.parameters import AsJson, ExecutorName, Positive, Workers, directory
+from etherweave.cli.parameters import AsJson, ExecutorName, Positive, Uncertain, Workers, directory
 from etherweave.cli.progress import work_progress
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def bmwg(
     draft: str = "training",
     full: bool = False,
     seeds: Positive = 1,
+    samples: Annotated[int | None, typer.Option(show_default=False)] = None,
+    uncertain: Uncertain = None,
     output: Path | None = None,
     every: bool = False,
     where: ExecutorName = "local",
@@ -63,6 +65,9 @@ def bmwg(
     seeds : N
         Run every case with N seeds; tables are of the first, the page has the coefficient of
         variation of each test's primary metric.
+    samples : N
+        Draw N samples, 8 to 65,536, of all that is not known of the fabric, and print each value
+        as median with the ends of intervals of 50 and 90 %.
     output : -o DIRECTORY
         Directory for the page, the tables and the runs; default: results/bmwg-NAME.
     every : --list
@@ -76,17 +81,28 @@ def bmwg(
         return _print_list(draft, as_json)
     if file is None:
         reject("FABRIC: missing; expected a scenario file, or --list")
+    if seeds > 1 and samples:
+        reject("--seeds: every sample has a seed of its own; expected --samples alone")
+    if uncertain and not samples:
+        reject("--uncertain: draws in samples; expected --samples beside it")
     require("report")
     from etherweave import ScenarioError
+    from etherweave.cli.bmwg_sampled import Samples, with_intervals
     from etherweave.pages.bmwg import write_bmwg, write_csv
     from etherweave.sweeps import SweepError, WorkerError, executor
+    from etherweave.uncertainty import UncertaintyError, declared
 
     home = directory(output or below(Path("results"), f"bmwg-{file.stem}"))
-    with mistakes(ScenarioError, SelectionError, SweepError, WorkerError, ValueError):
+    known = (ScenarioError, SelectionError, SweepError, UncertaintyError, WorkerError, ValueError)
+    with mistakes(*known):
         chosen = selected(draft, [word.strip() for word in tests.split(",") if word.strip()])
         fabric, on = load_fabric(file), executor(where, workers)
+        repeat = Samples(fabric, samples, declared(uncertain or ())) if samples else None
         with work_progress("bmwg", "runs") as progress:
-            results = run_tests(fabric, draft, chosen, home, on, progress, full=full, seeds=seeds)
+            results = run_tests(
+                *(fabric, draft, chosen, home, on, progress), full=full, seeds=seeds, repeat=repeat
+            )
+        results = list(map(with_intervals, results)) if samples else results
         write_csv(results, draft, home)
         page = write_bmwg(fabric, draft, results, home, full=full)
     if as_json:

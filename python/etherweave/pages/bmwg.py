@@ -244,7 +244,8 @@ def _repeatability(results: Sequence[TestResult]) -> Section:
     """Compare the primary metric of each row between seeds."""
     rows = []
     for result in results:
-        table = next((table for table in result.tables if table.plot), None)
+        first = result.repetitions[0] if result.repetitions else result.tables
+        table = next((table for table in first if table.plot), None)
         title, spreads = "–", list[float]()
         if table and table.plot:
             title = table.columns[table.plot.y].title
@@ -254,11 +255,12 @@ def _repeatability(results: Sequence[TestResult]) -> Section:
         count = str(len(result.repetitions))
         rows.append((result.entry.section, count, title, text_of(middle), text_of(worst)))
     caption = (
-        "The same file gives the same bytes: a repetition is another seed (`--seeds N`), which "
-        "moves the hashes of flows, among others. CV: the standard deviation of the primary metric "
-        "over its mean, for each row of its table."
+        "The same file gives the same bytes: a repetition is another seed (`--seeds N`), or a "
+        "sample with a seed of its own (`--samples N`). A seed moves the hashes of flows, among "
+        "others. CV: the standard deviation of the primary metric over its mean, for each row of "
+        "its table."
     )
-    head = ("test", "seeds", "primary metric", "CV, median", "CV, largest")
+    head = ("test", "repetitions", "primary metric", "CV, median", "CV, largest")
     table_ = Table(head, rows)
     return Section("repeatability", "9 Repeatability", caption, tables=[table_])
 

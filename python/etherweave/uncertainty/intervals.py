@@ -81,8 +81,7 @@ def distribution(
     import numpy as np
 
     sample = np.asarray(values, dtype=float)
-    ends = [float(end) for end in np.quantile(sample, LEVELS, method="median_unbiased")]
-    low, first, median, third, high = ends
+    low, first, median, third, high = quantiles(values)
     return Distribution(
         name,
         point,
@@ -92,6 +91,13 @@ def distribution(
         _error(sample, median),
         _contributions(sample, np.asarray(shares, dtype=float), unknowns),
     )
+
+
+def quantiles(values: Sequence[float]) -> list[float]:
+    """Compute the quantiles of :data:`LEVELS` from values in samples."""
+    import numpy as np
+
+    return [float(end) for end in np.quantile(values, LEVELS, method="median_unbiased")]
 
 
 def _error(values: "NDArray", median: float) -> float:  # type: ignore[type-arg]
