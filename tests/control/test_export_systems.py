@@ -274,3 +274,21 @@ def test_systems_are_compared_where_no_switch_takes_the_times_of_the_watchdog() 
     reason = f"{key}: 200us; expected 100 to 5000 ms, whole, as switches take"
     replaced = "`control export --watchdog DETECT:RESTORE` replaces it"
     assert lines == dict.fromkeys(SYSTEMS, f"not written: {reason}; {replaced}")
+
+
+@pytest.mark.parametrize("name", ["watchdog", "sonic/watchdog_deadlock"])
+def test_a_system_whose_switches_need_more_buffer_is_left_out_with_the_reason(name: str) -> None:
+    ended = command_line.invoke("control", "systems", str(SCENARIOS / f"{name}.toml"))
+    assert ended.exit_code == 0, ended.output
+    assert "\n  eos" not in ended.stdout
+    (warning,) = ended.stderr.splitlines()
+    assert warning.startswith("WARNING: eos is left out: ")
+    assert "switch.buffer: reserves and headroom of" in warning
+    assert re.search(r"; counted for \w+ and frames of 9000 B$", warning)
+
+
+def test_a_buffer_that_is_too_small_for_all_systems_is_a_mistake() -> None:
+    scenario = str(SCENARIOS / "sonic" / "watchdog_false_alarm.toml")
+    ended = command_line.invoke("control", "systems", scenario)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert "; counted for sn2700 and frames of 9000 B" in ended.stderr

@@ -37,6 +37,7 @@ from etherweave.control.qos.policy import (
     PRIORITIES,
     TRIMMING,
     BufferPolicy,
+    CapacityError,
     FlowControl,
     HostPolicy,
     HostPorts,
@@ -191,7 +192,11 @@ def policy(
     # What the scenario says by itself counts.
     is_computed = control is not FlowControl.NONE and "headroom" not in settings["switch"]
     groups = 1 if control is FlowControl.GLOBAL_PAUSE else len(lossless)
-    switches, hosts = _devices(built, options.mtu_bytes, cables, groups * is_computed)
+    try:
+        switches, hosts = _devices(built, options.mtu_bytes, cables, groups * is_computed)
+    except _core.ScenarioError as error:
+        counted = f"counted for {device} and frames of {options.mtu_bytes} B"
+        raise CapacityError(f"{error}; {counted}") from error
     switches = front_panel.placed(switches, options.panels) if options.panels else switches
     notes += front_panel.breakout_notes(switches) if options.system == "sonic" else []
     notes += [*cables.notes(options.system), *shares.notes, *_ecn_notes(is_marked, settings)]

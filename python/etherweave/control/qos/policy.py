@@ -24,6 +24,10 @@ class WatchdogError(PolicyError):
     """Switches, or files of their system, do not have the watchdog of a scenario."""
 
 
+class CapacityError(PolicyError):
+    """The buffer of a scenario does not take the headroom that a device needs."""
+
+
 class FlowControl(StrEnum):
     """Flow control of links."""
 
