@@ -127,3 +127,37 @@ def test_tshark_reads_the_snap_length_of_the_interface(tmp_path: Path) -> None:
     assert all(int(kept) == min(int(length), 100) for length, kept, _ in rows)
     assert max(int(length) for length, _, _ in rows) > 4_000
     assert any(number for _, _, number in rows)
+
+
+@pytest.mark.needs("tshark")
+def test_trimmed_frames_have_the_size_of_the_switch_and_headers_that_decode(tmp_path: Path) -> None:
+    frames, result = captured(
+        tmp_path,
+        "host0",
+        switch={
+            "egress_threshold": {"static": "40kB"},
+            "trimming": {"size": "128B", "priority": 6},
+        },
+        flow_control={"none": {}},
+        ets={"weights": [100, 0, 0, 0, 0, 0, 0, 0]},
+        transport={"uet": {"control_priority": 5}},
+        run={},
+        job=[{"name": "j", "workload": {"incast": INCAST["incast"] | {"messages": 1}}}],
+    )
+    trimmed = [frame for frame in frames if frame[Dot1Q].prio == 6]
+    ports = result.to_polars("ports")
+    sent = ports.filter((ports["node"] == "switch0") & (ports["port"] == 0))
+    assert len(trimmed) == sent.filter(sent["priority"] == 6)["tx_packets"].sum() > 10
+    for frame in trimmed:
+        # 128 B with the check sequence, which captures leave out, and the tag.
+        assert len(frame) == 124
+        assert (frame[IP].len, frame[UDP].len) == (106, 86)
+        # A request of reliable unordered delivery and a standard request: type 2, next header 3.
+        prologue = int.from_bytes(bytes(frame[UDP].payload)[:2], "big")
+        assert (frame[UDP].dport, prologue >> 11, prologue >> 7 & 15) == (4793, 2, 3)
+    file = tmp_path / "host.pcapng"
+    shown = ["-T", "fields", "-e", "frame.len", "-e", "vlan.priority", "-Y", "vlan.priority == 6"]
+    read = subprocess.run(
+        ["tshark", "-r", str(file), *shown, "-n"], capture_output=True, text=True, check=True
+    )
+    assert read.stdout.splitlines() == ["124\t6"] * len(trimmed)
