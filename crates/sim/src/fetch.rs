@@ -13,7 +13,7 @@ use etherweave_switch::{Switch, Switches, buffer::Group, input_queued::CrossbarP
 const CREDITS: usize = 128;
 
 /// Facts of a run that are the same for all its events, read once a bucket.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Touched {
     /// Whether switches, or senders for them, decide for each packet.
     are_packets_routed: bool,
@@ -26,6 +26,8 @@ struct Touched {
 impl Touched {
     /// Packets of flows with paths, and transports in their endpoints.
     const PLAIN: Touched = Touched { are_packets_routed: false, are_outputs_known: true, are_states_beside: false };
+    /// Packets that are sprayed over paths, decided ahead, and transports beside their endpoints.
+    const SPRAYED: Touched = Touched { are_packets_routed: true, are_outputs_known: true, are_states_beside: true };
 }
 
 /// Begins to fetch what events to come will need, in three steps from bucket to bucket: what an event names, what
@@ -49,11 +51,15 @@ pub(super) fn fetch(wires: &Wires, switches: &Switches, hosts: &Hosts) {
                 fetch_behind_crossbar(wires, switches, hosts, touched, event);
             }
         }
-    } else if touched.are_packets_routed || touched.are_states_beside {
-        fetch_steps(wires, switches, hosts, touched);
-    } else {
-        // Compiled for these facts, without a question about them.
+        return;
+    }
+    // Compiled for the facts of most runs, without a question about them.
+    if touched == Touched::PLAIN {
         fetch_steps(wires, switches, hosts, Touched::PLAIN);
+    } else if touched == Touched::SPRAYED {
+        fetch_steps(wires, switches, hosts, Touched::SPRAYED);
+    } else {
+        fetch_steps(wires, switches, hosts, touched);
     }
 }
 
