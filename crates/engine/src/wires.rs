@@ -92,16 +92,17 @@ impl Wires {
         }
     }
 
-    /// Whether a port can transmit now; one that is busy will be free later, and be asked again.
+    /// Whether a port can transmit now; one that is busy will be free later, and be asked again, with a hint at what it
+    /// sends `next`.
     #[inline(always)]
-    pub fn may_transmit(&mut self, port_index: PortIndex) -> bool {
+    pub fn may_transmit(&mut self, port_index: PortIndex, next: impl FnOnce() -> PrefetchHint) -> bool {
         let port = &self.ports[port_index];
         if port.free_scheduled {
             return false;
         }
         let is_idle = port.busy_until <= self.now;
         if !is_idle {
-            self.expect_free(port_index);
+            self.expect_free(port_index, next());
         }
         is_idle
     }
@@ -111,32 +112,34 @@ impl Wires {
         let port = &mut self.ports[port_index];
         if !port.free_scheduled {
             port.busy_until = port.busy_until.max(self.now);
-            self.expect_free(port_index);
+            self.expect_free(port_index, PrefetchHint::default());
         }
     }
 
     /// Sees to it that a busy port is asked for its next packet when it becomes free.
     #[inline(always)]
-    pub fn expect_free(&mut self, port_index: PortIndex) {
+    pub fn expect_free(&mut self, port_index: PortIndex, hint: PrefetchHint) {
         let key = self.key(port_index, Kind::TransmitterFree, 0);
         let port = &mut self.ports[port_index];
         port.free_scheduled = true;
-        self.queue.push(Event::new(port.busy_until, key, 0));
+        self.queue.push(Event { time: port.busy_until, key, bits: 0, hint });
     }
 
     /// Puts a packet on the wire now; if `others_wait`, sees to it that the next one follows.
     #[inline(always)]
     pub fn start(&mut self, port_index: PortIndex, handle: Handle, others_wait: bool) {
-        self.start_towards(port_index, handle, others_wait, |routes, packet| routes[packet.route as usize]);
+        let others = others_wait.then(PrefetchHint::default);
+        self.start_towards(port_index, handle, others, |routes, packet| routes[packet.route as usize]);
     }
 
-    /// The same; `egress` gives the port by which the packet leaves the next switch, if routes are known beforehand.
+    /// The same; `others`, if any wait, is a hint at what the next one will touch. `egress` gives the port by which the
+    /// packet leaves the next switch, if routes are known beforehand.
     #[inline(always)]
     pub fn start_towards(
         &mut self,
         port_index: PortIndex,
         handle: Handle,
-        others_wait: bool,
+        others: Option<PrefetchHint>,
         egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
     ) {
         // All is read before anything is written: what was read stays in registers then.
@@ -156,7 +159,7 @@ impl Wires {
             None => hint(&self.constants, key, packet, egress),
         };
         port.busy_until = free;
-        port.free_scheduled |= others_wait;
+        port.free_scheduled |= others.is_some();
         let counters = port.counters_mut(priority);
         counters.tx_packets += 1;
         counters.tx_bytes += u64::from(wire);
@@ -164,8 +167,9 @@ impl Wires {
         if self.observes_departures {
             self.observe_departure(port_index, handle);
         }
-        if others_wait {
-            self.queue.push(Event::new(free, self.key(port_index, Kind::TransmitterFree, 0), 0));
+        if let Some(hint) = others {
+            let key = self.key(port_index, Kind::TransmitterFree, 0);
+            self.queue.push(Event { time: free, key, bits: 0, hint });
         }
         if peer.link == PeerLink::to_shard(self.id) {
             self.queue.push(Event { time: arrival, key, bits: handle.get(), hint });

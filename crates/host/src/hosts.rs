@@ -73,7 +73,7 @@ impl Nics {
     #[inline(never)]
     pub fn kick(&mut self, wires: &mut Wires, port: PortIndex) {
         let Owner::Host(host) = wires.ports[port].owner else { unreachable!("a NIC has a port of its host") };
-        if wires.may_transmit(port) {
+        if wires.may_transmit(port, || self.hosts[host].next_sender()) {
             self.transmit_from_host(wires, host);
         }
     }

@@ -59,7 +59,7 @@ mod thread;
 use etherweave_primitives::{BitRate, Duration, Time};
 use etherweave_transport::uet::GrantPace;
 
-use etherweave_engine::params::CommandStall;
+use etherweave_engine::{event::PrefetchHint, params::CommandStall};
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_kernel::{RowNames, rows};
 
@@ -167,8 +167,8 @@ impl Host {
         self.nic.storming | if self.nic.is_pausing { mask } else { 0 }
     }
 
-    /// The first endpoint in the ring of the lowest class that has one; if none has, any.
-    pub fn first_ready(&self) -> EndpointIndex {
-        self.ring[self.ready.trailing_zeros() as usize % 8].0
+    /// Hint at the first endpoint in the ring of the lowest class that has one; if none has, at any.
+    fn next_sender(&self) -> PrefetchHint {
+        PrefetchHint::endpoint(self.ring[self.ready.trailing_zeros() as usize % 8].0, true)
     }
 }

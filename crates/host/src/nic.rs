@@ -84,7 +84,8 @@ impl Nics {
             interface.send(wires.now, &mut self.hosts[host_index].nic.buffer, &wires.packets[handle]);
         }
         // A packet that is still at its host has been in by no port.
-        wires.start_towards(port_index, handle, waiting != 0, |_, packet| packet.ingress);
+        let others = (waiting != 0).then(|| self.hosts[host_index].next_sender());
+        wires.start_towards(port_index, handle, others, |_, packet| packet.ingress);
     }
 
     /// The next packet of a class that has any: control packets first, then the endpoint whose turn it is.

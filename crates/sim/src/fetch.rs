@@ -79,9 +79,6 @@ fn fetch_steps(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
     for event in wires.queue.bucket() {
         fetch_third(wires, switches, hosts, touched, event);
     }
-    if touched.are_states_beside {
-        wires.queue.bucket().iter().for_each(|event| fetch_fourth(wires, hosts, event));
-    }
 }
 
 /// Steps of [`fetch_ahead`], and events from one to the next.
@@ -144,6 +141,12 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
     }
     if event.key.is(Kind::TransmitterFree) {
         prefetch(&wires.ports, place.place(), size_of::<Port>());
+        if touched.are_packets_routed && touched.are_outputs_known {
+            wires.prefetch_far_end(place);
+        }
+        if let (endpoint, true) = event.hint.as_endpoint() {
+            fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
+        }
     } else if event.key.is(Kind::Deliver) {
         wires.packets.prefetch(event.packet());
         prefetch(&wires.ports, place.place(), size_of::<Port>());
@@ -240,6 +243,9 @@ fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touc
         wires.packets.prefetch(port.ends_of_queue().0);
         if touched.are_states_beside {
             port.prefetch_second(port.waiting);
+            if let (endpoint, true) = event.hint.as_endpoint() {
+                fetch_protocol(&hosts.nics, endpoint, false);
+            }
         }
         fetch_host(&hosts.nics, wires, place);
     } else if event.key.is(Kind::Deliver) {
@@ -272,27 +278,16 @@ fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
         if let Some(packet) = wires.packets.get(first) {
             fetch_group(switches, wires, packet.ingress, packet.priority);
         }
-        if let Owner::Host(host) = port.owner {
-            let endpoint = hosts.nics.hosts[host].first_ready();
-            fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
+        if let (endpoint, true) = event.hint.as_endpoint()
+            && touched.are_states_beside
+        {
+            fetch_apart(&hosts.nics, endpoint, false);
         }
     } else if event.key.is(Kind::Deliver) && touched.are_states_beside {
         let (endpoint, is_data) = event.hint.as_endpoint();
-        if let Some(end) = hosts.nics.endpoints.get(endpoint) {
-            end.protocol.prefetch_apart(is_data);
-        }
+        fetch_apart(&hosts.nics, endpoint, is_data);
     } else if event.key.is(Kind::ThreadDone) {
         hosts.processors.threads[ThreadIndex::new(event.key.index())].prefetch_next();
-    }
-}
-
-/// The fourth, where states stand beside endpoints: the state of the connection whose turn it is to send.
-#[inline(always)]
-fn fetch_fourth(wires: &Wires, hosts: &Hosts, event: &Event) {
-    if event.key.is(Kind::TransmitterFree)
-        && let Owner::Host(host) = wires.ports[event.key.place()].owner
-    {
-        fetch_protocol(&hosts.nics, hosts.nics.hosts[host].first_ready(), false);
     }
 }
 
@@ -306,6 +301,14 @@ fn fetch_endpoint(nics: &Nics, endpoint: EndpointIndex, lines: Range<usize>) {
 fn fetch_protocol(nics: &Nics, endpoint: EndpointIndex, is_data: bool) {
     if let Some(end) = nics.endpoints.get(endpoint) {
         end.protocol.prefetch(is_data);
+    }
+}
+
+/// The memory apart from that state which the same event needs.
+#[inline(always)]
+fn fetch_apart(nics: &Nics, endpoint: EndpointIndex, is_data: bool) {
+    if let Some(end) = nics.endpoints.get(endpoint) {
+        end.protocol.prefetch_apart(is_data);
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{any::Any, sync::Arc};
 
 use etherweave_engine::{
-    Wires, constants::RunConstants, event::Event, event::Kind, frame::pause::PauseFrame, memory::prefer_huge_pages,
-    outbox::RemoteOutbox, packet::Handle, packet::NO_SIDE, port::Owner,
+    Wires, constants::RunConstants, event::Event, event::Kind, event::PrefetchHint, frame::pause::PauseFrame,
+    memory::prefer_huge_pages, outbox::RemoteOutbox, packet::Handle, packet::NO_SIDE, port::Owner,
 };
 use etherweave_host::Hosts;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
@@ -234,7 +234,7 @@ impl Shard {
         port.free_scheduled = false;
         if port.busy_until > self.wires.now {
             // A pause frame slipped in between.
-            self.wires.expect_free(port_index);
+            self.wires.expect_free(port_index, PrefetchHint::default());
         } else {
             self.transmit(port_index);
         }
@@ -276,7 +276,7 @@ impl Shard {
 
     /// Starts the transmitter of a port now if it is idle, or when it becomes free.
     pub fn kick(&mut self, port: PortIndex) {
-        if self.wires.may_transmit(port) {
+        if self.wires.may_transmit(port, PrefetchHint::default) {
             self.transmit(port);
         }
     }

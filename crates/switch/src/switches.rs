@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use etherweave_engine::{Wires, constants::RunConstants};
+use etherweave_engine::{Wires, constants::RunConstants, event::PrefetchHint};
 use etherweave_kernel::{IndexVec, LocalIndex, indices::PortIndex, indices::SwitchIndex};
 
 use super::{
@@ -72,7 +72,7 @@ impl Switches {
     /// Starts the transmitter of a port now if it is idle, or when it becomes free.
     #[inline(never)]
     pub fn kick(&mut self, wires: &mut Wires, port: PortIndex) {
-        if wires.may_transmit(port) {
+        if wires.may_transmit(port, PrefetchHint::default) {
             self.transmit_from_switch(wires, port);
         }
     }
