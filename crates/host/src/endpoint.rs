@@ -128,7 +128,8 @@ impl Endpoint {
     /// message has the first byte that is missing.
     pub fn take_ahead(&mut self) -> Option<Message> {
         let ahead = self.protocol.received_ahead()?;
-        let mut start = self.incoming.first()?.end;
+        // Nothing is complete before the first: most have no other.
+        let mut start = self.incoming.get(1).and(self.incoming.first())?.end;
         for message in self.incoming.iter_mut().skip(1) {
             let range = ByteRange::new(start, message.end);
             start = message.end;

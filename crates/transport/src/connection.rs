@@ -216,6 +216,12 @@ pub trait ConnectionEnd: ConnectionState + Sized {
     /// Takes a congestion notification, or a control packet.
     fn on_congestion(&mut self, _now: Time, _packet: &TransportPacket) {}
 
+    /// Whether receivers grant credits.
+    #[inline]
+    fn grants(_params: &Self::Params) -> bool {
+        false
+    }
+
     /// Time of the next grant of credits, where one must be scheduled, as [`Alarm::Tail`] at that end: once grants to
     /// others leave the link free. A data packet may have arrived just now.
     fn schedule_grant(

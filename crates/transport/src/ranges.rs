@@ -127,6 +127,19 @@ impl Ranges {
         added
     }
 
+    /// Takes out all below a limit.
+    pub(super) fn remove_below(&mut self, limit: u64) {
+        if self.sorted.first().is_none_or(|first| limit <= first.start) {
+            return;
+        }
+        let count = self.sorted.iter().take_while(|held| held.end <= limit).count();
+        self.total -= self.sorted.drain(..count).map(ByteRange::len).sum::<u64>();
+        if let Some(first) = self.sorted.first_mut().filter(|first| first.start < limit) {
+            self.total -= limit - first.start;
+            first.start = limit;
+        }
+    }
+
     /// Takes a range out and returns how many of its bytes were there.
     pub(super) fn remove(&mut self, range: ByteRange) -> u64 {
         if self.sorted.first().is_none_or(|first| range.end <= first.start) {
@@ -223,6 +236,14 @@ mod tests {
             let member = random.happens(1, 2);
             let flipped = (range.start..range.end).filter(|&byte| bitmap[byte as usize] != member).count() as u64;
             (range.start..range.end).for_each(|byte| bitmap[byte as usize] = member);
+            if range.start == 0 && !member {
+                let mut rest = ranges.clone();
+                rest.remove_below(range.end);
+                assert_eq!(rest.total(), ranges.total() - flipped);
+                let mut same = ranges.clone();
+                same.remove(range);
+                assert_eq!(rest.sorted, same.sorted);
+            }
             assert_eq!(if member { ranges.insert(range) } else { ranges.remove(range) }, flipped);
             let within =
                 |limit: u64| bitmap[..limit as usize].iter().rposition(|&held| held).map(|last| last as u64 + 1);

@@ -52,7 +52,7 @@ impl Reassembly {
         if let Some(first) = self.out_of_order.first().filter(|first| first.start <= self.next) {
             self.next = self.next.max(first.end);
         }
-        self.out_of_order.remove(ByteRange::new(0, self.next));
+        self.out_of_order.remove_below(self.next);
     }
 
     /// Duplicate first (RFC 2883), then the blocks of the newest arrivals, then the lowest.

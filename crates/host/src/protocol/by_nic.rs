@@ -162,11 +162,11 @@ fn take_data<E: ConnectionEnd + ProtocolState>(
     let keeps_order = wires.constants.packet_routing.is_none();
     let (state, params) = parts::<E>(&mut hosts.nics.endpoints[endpoint], &wires.constants);
     let Reception { answer, bytes, is_new } = state.on_data(&packet.content(), keeps_order, params);
-    let arrived = state.arrived();
+    let (arrived, grants) = (state.arrived(), E::grants(params));
     if let Some(kind) = answer.kind() {
         send_answer::<E>(&mut hosts.nics, wires, endpoint, kind, packet.side);
     }
-    if E::HAS_CONTROL_PACKETS {
+    if grants {
         schedule_grant::<E>(&mut hosts.nics, wires, endpoint, Some(&packet.content()));
     }
     if is_new && bytes == 0 {

@@ -94,8 +94,8 @@ impl SelectiveRepeat {
     ) -> bool {
         let is_duplicate = report.has_duplicate(cumulative);
         let acknowledged = cumulative.max(progress.acknowledged);
-        self.arrived.remove(ByteRange::new(0, acknowledged));
-        self.lost.remove(ByteRange::new(0, acknowledged));
+        self.arrived.remove_below(acknowledged);
+        self.lost.remove_below(acknowledged);
         let mut fresh = acknowledged - progress.acknowledged;
         for &block in report.blocks.iter().filter(|block| block.start >= acknowledged && block.end <= progress.next) {
             self.lost.remove(block);

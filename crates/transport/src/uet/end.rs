@@ -161,6 +161,11 @@ impl ConnectionEnd for UetEnd {
         }
     }
 
+    #[inline]
+    fn grants(params: &UetParams) -> bool {
+        params.rccc.is_some()
+    }
+
     fn schedule_grant(
         &mut self,
         now: Time,

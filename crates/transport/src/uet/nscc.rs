@@ -204,6 +204,12 @@ impl NsccWindow {
         self.window as u64
     }
 
+    /// Whether so many bytes may be in flight.
+    #[inline]
+    pub fn holds(&self, bytes: u64) -> bool {
+        bytes as i64 as f64 <= self.window
+    }
+
     /// Bytes that may be sent after a packet which is still expected to arrive.
     pub fn reordering(&self) -> u64 {
         (REORDERING * self.window).min(self.window_max) as u64

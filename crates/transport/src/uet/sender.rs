@@ -83,6 +83,8 @@ pub(super) struct UetSender {
     asks_again: bool,
     entropies: Balancer,
     rate: BitRate,
+    /// A full packet, as windows count it [B].
+    counted_packet: u64,
     pub(super) sent_packets: u64,
     pub(super) retransmitted_packets: u64,
     pub(super) timeouts: u64,
@@ -117,6 +119,7 @@ impl UetSender {
             asks_again: false,
             entropies: Balancer::new(params.load_balancer.as_ref(), params.load_balancing, params.entropies),
             rate,
+            counted_packet: params.counted_packet(),
             sent_packets: 0,
             retransmitted_packets: 0,
             timeouts: 0,
@@ -147,7 +150,7 @@ impl UetSender {
     #[inline]
     pub(super) fn may_send(&self, params: &UetParams) -> bool {
         let has_data = !self.is_held && (self.lost_count > 0 || self.has_new(params));
-        has_data && ((self.has_window(params) && self.has_credit()) || self.asks())
+        has_data && ((self.has_window() && self.has_credit()) || self.asks())
     }
 
     #[inline]
@@ -167,10 +170,14 @@ impl UetSender {
     }
 
     /// A full packet must fit (3.6.13).
-    fn has_window(&self, params: &UetParams) -> bool {
-        let window = self.congestion.as_ref().map(NsccWindow::bytes);
-        let window = window.or(self.credit.as_ref().map(SourceCredit::max));
-        window.is_none_or(|window| self.in_flight() + params.counted_packet() <= window)
+    #[inline]
+    fn has_window(&self) -> bool {
+        let bytes = self.in_flight() + self.counted_packet;
+        match (&self.congestion, &self.credit) {
+            (Some(window), _) => window.holds(bytes),
+            (None, Some(credit)) => bytes <= credit.max(),
+            (None, None) => true,
+        }
     }
 
     /// Most that may be in flight now [B].
@@ -183,7 +190,7 @@ impl UetSender {
         if !self.may_send(params) {
             return None;
         }
-        if self.credit.is_some() && !(self.has_credit() && self.has_window(params)) {
+        if self.credit.is_some() && !(self.has_credit() && self.has_window()) {
             return Some(self.ask(now, params, headers));
         }
         let number = match self.next_lost() {
@@ -281,7 +288,7 @@ impl UetSender {
         let end = self.first.wrapping_add(self.packets.len() as u32);
         let asks = self.congestion.as_ref().is_some_and(NsccWindow::asks);
         let waits = self.lost_count > 0 || self.has_new(params);
-        if self.asked == end || !asks || !waits || self.has_window(params) {
+        if self.asked == end || !asks || !waits || self.has_window() {
             return;
         }
         let new = self.place_of(self.asked).unwrap_or_default();
@@ -292,9 +299,9 @@ impl UetSender {
 
     /// Whether the receiver must answer at once: nothing follows, or the window holds less than it waits for (3.6.13).
     fn is_ack_needed(&self, params: &UetParams) -> bool {
-        let is_small = |window: &NsccWindow| window.bytes() < params.ack_trigger.get();
+        let is_small = |window: &NsccWindow| !window.holds(params.ack_trigger.get());
         let has_more = self.lost_count > 0 || self.has_new(params);
-        !has_more || !self.has_window(params) || !self.has_credit() || self.congestion.as_ref().is_some_and(is_small)
+        !has_more || !self.has_window() || !self.has_credit() || self.congestion.as_ref().is_some_and(is_small)
     }
 
     fn place_of(&self, number: u32) -> Option<usize> {
@@ -437,7 +444,7 @@ impl UetSender {
             self.acknowledged = packet.offset + u64::from(packet.payload);
         }
         (self.first, self.acknowledged_at) = (cumulative, now);
-        self.arrived.remove(ByteRange::new(0, self.acknowledged));
+        self.arrived.remove_below(self.acknowledged);
         while self.outgoing.first().is_some_and(|messages| messages.end <= self.acknowledged) {
             self.outgoing.pop_front();
         }
