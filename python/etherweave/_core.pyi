@@ -96,6 +96,9 @@ def schema() -> str:
 def resolve(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> str:
     """Fill in every default of a scenario; gives TOML."""
 
+def full_frame(resolved: str) -> tuple[int, int]:
+    """Payload of a full frame, and what it takes of a link with preamble and gap [bytes]."""
+
 def figures(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> str:
     """List the figures that a scenario has from its interconnect, as JSON."""
 

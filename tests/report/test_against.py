@@ -138,11 +138,22 @@ def test_of_several_launches_the_median_counts() -> None:
     assert own.median == pytest.approx(3 * half)
 
 
+def test_a_fabric_of_ultra_ethernet_has_a_name_and_no_published_figure() -> None:
+    """A full frame has 20 B of IPv4, 8 of UDP, 12 of packet delivery, 44 of semantics, a tag."""
+    uet = {"transport": {"uet": {}}, "flow_control": {"none": {}}}
+    result = run({"ping": JOBS["ping"]}, **uet)
+    assert [published(quantity, fabric(result)) for quantity in quantities(result)] == [[]]
+    own = fabric(result)
+    assert own.words == "Ultra Ethernet"
+    assert own.medium.wire == (4096, 4096 + 20 + 8 + 12 + 44 + 38 + 4)
+    assert own.medium.note == "Ultra Ethernet, payload 4096 B"
+
+
 def test_the_fabric_is_that_of_the_scenario() -> None:
-    """The path MTU of RoCE is 4 KiB by default; TCP's segments leave 52 octets for headers."""
+    """The path MTU of RoCE is 4 KiB by default; segments of TCP leave 52 octets for headers, and frames have a tag."""
     own = fabric(simulated())
     assert (own.words, own.medium.rate) == ("RoCE v2+PFC", 12.5e9)
-    assert own.medium.wire == (4096, 4096 + 44 + 38)
+    assert own.medium.wire == (4096, 4096 + 44 + 38 + 4)  # With a tag, as below.
     tcp = fabric(
         run(
             {"ping": JOBS["ping"]},
@@ -151,7 +162,7 @@ def test_the_fabric_is_that_of_the_scenario() -> None:
             flow_control={"none": {}},
         )
     )
-    assert (tcp.words, tcp.medium.rate, tcp.medium.wire) == ("TCP", 1.25e9, (1448, 1538))
+    assert (tcp.words, tcp.medium.rate, tcp.medium.wire) == ("TCP", 1.25e9, (1448, 1542))
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ mod _core {
     #[pymodule_export]
     use crate::recorded::Recording;
     #[pymodule_export]
-    use crate::run::{Run, figures, foresee, resolve, run, schema, sweep, workload_figures};
+    use crate::run::{Run, figures, foresee, full_frame, resolve, run, schema, sweep, workload_figures};
     #[pymodule_export]
     use crate::schedules::{Schedule, Schedules, convert_goal, executor_sources, schedules};
     #[pymodule_export]

@@ -75,6 +75,13 @@ pub fn resolve(text: &str, origin: &str, overrides: Vec<(String, String)>) -> Py
     Ok(scenario.resolved())
 }
 
+/// Payload of a full frame of the run's transport, and what it takes of a link with preamble and gap [B].
+#[pyfunction]
+pub fn full_frame(resolved: &str) -> PyResult<(u64, u64)> {
+    let scenario = Scenario::parse(resolved, "resolved", &[]).map_err(|error| scenario_error(&error))?;
+    Ok(scenario.full_frame())
+}
+
 /// The table `sweep` of a file as JSON, every default written out; None without one.
 #[pyfunction]
 pub fn sweep(text: &str, origin: &str) -> PyResult<Option<String>> {

@@ -202,6 +202,12 @@ impl Scenario {
         toml::to_string_pretty(self).expect("a scenario is a TOML table")
     }
 
+    /// Payload of a full frame of the run's transport, and what it takes of a link with preamble and gap [B].
+    pub fn full_frame(&self) -> (u64, u64) {
+        let payload = self.transport.payload().get();
+        (payload, payload + u64::from(self.transport.headers().later))
+    }
+
     /// How closely messages of a job are simulated.
     pub(crate) fn fidelity(&self, job: &JobSpec) -> Fidelity {
         job.fidelity.unwrap_or(self.run.fidelity)

@@ -7,17 +7,17 @@ from typing import Any
 
 import polars as pl
 
+from etherweave import _core
 from etherweave.api.fabrics import fabric as build
 from etherweave.api.results import Result
-from etherweave.api.units import size_of
-from etherweave.report.bounds import TCP_HEADERS, Medium, roce, tcp
+from etherweave.report.bounds import TCP_HEADERS, Medium, Wire
 
 
 @dataclass(frozen=True)
 class Fabric:
     """Fabric as a scenario describes it."""
 
-    transport: str  # ``roce`` or ``tcp``.
+    transport: str  # ``roce``, ``tcp`` or ``uet``.
     version: str  # Version of RoCE: ``v1``, ``v2``; else empty.
     is_paused: bool  # Whether PFC protects it.
     medium: Medium  # Medium of a host's link.
@@ -25,22 +25,23 @@ class Fabric:
     @property
     def words(self) -> str:
         """Name it as publications do."""
-        name = f"RoCE {self.version}" if self.transport == "roce" else "TCP"
+        name = f"{_NAMES[self.transport]} {self.version}".strip()
         return f"{name}+PFC" if self.is_paused else name
+
+
+_NAMES = {"roce": "RoCE", "tcp": "TCP", "uet": "Ultra Ethernet"}
 
 
 def fabric(result: Result) -> Fabric:
     """Read the fabric from a result's scenario."""
     scenario = tomllib.loads(result.resolved)
     kind, facts = next(iter(scenario["transport"].items()))
-    rate = _rate(scenario)
-    if kind == "roce":
-        version = str(facts["version"])
-        wire = roce(size_of(facts["path_mtu"]), int(version.removeprefix("v")))
-        medium = Medium(rate, wire, f"RoCE {version}, path MTU {wire.payload} B")
-    else:
-        mtu = size_of(facts["mss"]) + TCP_HEADERS
-        version, medium = "", Medium(rate, tcp(mtu), f"TCP, MTU {mtu} B")
+    wire = Wire(*_core.full_frame(result.resolved))
+    version = str(facts.get("version", ""))
+    name = f"{_NAMES[kind]} {version}".strip()
+    units = {"roce": f"path MTU {wire.payload}", "tcp": f"MTU {wire.payload + TCP_HEADERS}"}
+    note = f"{name}, {units.get(kind, f'payload {wire.payload}')} B"
+    medium = Medium(_rate(scenario), wire, note)
     return Fabric(kind, version, "pfc" in scenario.get("flow_control", {}), medium)
 
 
