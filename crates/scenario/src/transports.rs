@@ -115,7 +115,7 @@ fn short_round_trip(scenario: &Scenario, topology: &Topology) -> Option<String> 
     ))
 }
 
-/// Packet numbers that end before the bytes of a round trip do.
+/// Packet numbers and windows that end before the bytes of a round trip do.
 fn short_range(scenario: &Scenario, topology: &Topology) -> Option<String> {
     let ports = topology.host_channels(HostId::new(0));
     let rate = topology.channel(*ports.first()?).rate;
@@ -125,12 +125,14 @@ fn short_range(scenario: &Scenario, topology: &Topology) -> Option<String> {
         _ => (1, rate.to_string()),
     };
     let cable = topology.channels().iter().map(|channel| channel.length).max()?;
-    let of = |own: &Transport| {
+    let propagation = cable.propagation_time() * 2;
+    let flight = |trip: Duration| Bytes::new(rate.bytes_in(trip).get() * taken);
+    let of_packets = |own: &Transport| {
         let uet = own.uet()?;
         let stated =
             [uet.nscc.as_ref().map(|own| own.base_round_trip), uet.rccc.as_ref().map(|own| own.base_round_trip)];
-        let trip = stated.into_iter().flatten().fold(cable.propagation_time() * 2, Duration::max);
-        let packets = (rate.bytes_in(trip).get() * taken).div_ceil(own.frame_max().into());
+        let trip = stated.into_iter().flatten().fold(propagation, Duration::max);
+        let packets = flight(trip).get().div_ceil(own.frame_max().into());
         (packets > uet.psn_range.into()).then(|| {
             format!(
                 "transport.uet.psn_range: {}; {sender} for {trip}, a round trip, are {packets} packets: the range, not \
@@ -140,7 +142,19 @@ fn short_range(scenario: &Scenario, topology: &Topology) -> Option<String> {
             )
         })
     };
-    scenario.each_transport().find_map(of)
+    let of_bytes = |own: &Transport| {
+        let (window, flight) = (own.window(), flight(propagation));
+        (own.uet().is_none() && window.bytes < flight).then(|| {
+            format!(
+                "{}: {}; {sender} for {propagation}, there and back over {cable} of cable, are {flight}: the window \
+                 bounds a connection, to {:.0} % of the rate",
+                window.key,
+                window.bytes,
+                100.0 * window.bytes.get() as f64 / flight.get() as f64
+            )
+        })
+    };
+    scenario.each_transport().find_map(|own| of_packets(own).or_else(|| of_bytes(own)))
 }
 
 fn nscc_round_trips(scenario: &Scenario) -> impl Iterator<Item = Duration> {
@@ -291,6 +305,23 @@ mod tests {
         let expected = "transport.uet.psn_range: 512; 2 ports of 100Gb/s for 100us, a round trip, are 593 packets";
         let warnings = warnings("per_packet");
         assert!(warnings.iter().any(|warning| warning.starts_with(expected)), "{warnings:?}");
+    }
+
+    /// 100 Gb/s for 100 us are 1.25 MB.
+    #[test]
+    fn windows_below_the_flight_of_a_long_cable_are_warned_of() {
+        let warnings = |window: &str| {
+            let text = format!(
+                "[topology.single_switch]\nhosts = 2\ncable = \"10km\"\n[flow_control.none]\n[run]\nfidelity = \"flow\"\n\
+                 [[job]]\nname = \"j\"\nworkload.osu_bw = {{}}\n\
+                 transport.roce.window = \"{window}\"\n"
+            );
+            Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
+        };
+        let expected = "transport.roce.window: 1MB; 100Gb/s for 100us, there and back over 10km of cable, are 1250kB";
+        let short = warnings("1MB");
+        assert!(short.iter().any(|warning| warning.starts_with(expected) && warning.contains("to 80 %")), "{short:?}");
+        assert!(!warnings("2MB").iter().any(|warning| warning.contains("window")));
     }
 
     #[test]
