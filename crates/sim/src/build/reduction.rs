@@ -282,21 +282,27 @@ fn hosts_of(experiment: &Experiment, connections: &[PlannedConnection], group: G
     own.map(|connection| connection.hosts(experiment)[0]).collect()
 }
 
-/// The trees of each group, one for each connection of its ranks to themselves. Those of communicators take roots and
-/// links in turn too.
+/// The trees of each group, one for each connection of its ranks to themselves. Those of communicators and of further
+/// jobs take roots and links in turn too.
 fn trees_of_groups(
     experiment: &Experiment,
     connections: &[PlannedConnection],
 ) -> Result<BTreeMap<Group, Vec<Tree>>, InputError> {
     let topology = &experiment.topology;
     let mut of_groups = BTreeMap::new();
+    // The first number of the trees of this job, and of the next.
+    let (mut last_job, mut of_job, mut of_next) = (None, 0, 0);
     for group in groups(connections) {
         let (job, communicator) = group;
+        if last_job.replace(job) != Some(job) {
+            of_job = of_next;
+        }
         let hosts = hosts_of(experiment, connections, group);
         let own = connections.iter().filter(|own| own.is_tree() && group_of(own) == group);
         let count = own.map(|connection| tree_number(connection) + 1).max().unwrap_or(0);
         // Communicators of messages that belong to one are numbered from 1 on.
-        let first = communicator.map_or(0, |number| usize::from(number).saturating_sub(1));
+        let first = of_job + communicator.map_or(0, |number| usize::from(number).saturating_sub(1));
+        of_next = of_next.max(first + count);
         let trees: Option<Vec<Tree>> =
             (first..first + count).map(|number| Tree::new(topology, &hosts, number)).collect();
         let trees = trees.ok_or_else(|| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputErrors, Priority, SwitchId};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{FlowControl, ReductionParams, RoceVersion, SimParams, SwitchModel};
-use etherweave_sim::{Experiment, PairConnections, Report, Simulation, tree_costs};
+use etherweave_sim::{Experiment, Job, PairConnections, Report, Simulation, tree_costs};
 use etherweave_topology::{Family, FatTree, KAryFatTree, Node, Topology, Torus};
 use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
 use etherweave_workload::{Block, Op, Program, Traffic};
@@ -259,6 +259,19 @@ fn trees_take_roots_in_turn() {
         let down: u64 =
             report.ports.iter().filter(|port| port.node == format!("core{core}")).map(|port| port.tx_packets).sum();
         assert_eq!(down, 4 * count, "core{core}");
+    }
+}
+
+/// Each of two jobs has a root by itself.
+#[test]
+fn jobs_take_roots_in_turn() {
+    let calls = || job_of(allreduces(4, 400_000, None, 1, Duration::ZERO), Priority::new(0));
+    let hosts = [[0, 1, 4, 5], [2, 3, 6, 7]];
+    let jobs = hosts.map(|hosts| Job { hosts: hosts.map(HostId::new).to_vec(), ..calls() });
+    let report = run(&experiment(tree(2), reducing(ideal()), jobs.to_vec()), 1);
+    let (count, _) = packets(&ideal(), 400_000);
+    for core in ["core0", "core1"] {
+        assert_eq!(sent(&report, core, "leaf0").0 + sent(&report, core, "leaf1").0, 2 * count, "{core}");
     }
 }
 
