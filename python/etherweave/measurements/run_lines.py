@@ -209,7 +209,8 @@ def _failure_line(link: dict[str, Any], is_complete: bool) -> str:
     line = f"failures: {link['link']} from {link['from_us']:,.2f}{end} us"
     if link["last_loss_us"] is None:
         return f"{line}, nothing lost"
-    after = link["last_loss_us"] - link["from_us"]
+    # What was on the cable when it failed was sent before.
+    after = max(0.0, link["last_loss_us"] - link["from_us"])
     packets, size = link["packets_lost"], link["bytes_lost"]
     line = f"{line}, {packets:,} packets lost, {size:,} B, for {after:,.2f} us"
     if not link["connections"]:
