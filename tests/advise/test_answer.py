@@ -268,7 +268,33 @@ CONTROLLED = """nic.pcie = { generation = 3, width = 8 }
 transport.roce.dcqcn = {}
 switch.ecn = { queue_min = "50kB", queue_max = "200kB", share_max = 0.1 }
 """
+
+
+def test_profiles_that_have_a_figure_from_one_source_share_its_draw(tmp_path: Path) -> None:
+    """The processor of a host is the same, whatever network it has."""
+    fabric = '[[fabric]]\nname = "{0}"\ninterconnect.profile = "{0}"\n'
+    names = ["ethernet-400-roce", "ultra-ethernet-400", "infiniband-ndr"]
+    question = write(tmp_path, SETTINGS, *(fabric.format(name) for name in names), SUM)
+    prepared = prepare(load_question(question))
+    key = "host.mpi_roce.reduce_per_kib"
+    for draw in prepared.draws:
+        drawn = [prepared.unknowns[name].at(draw.shares)[key] for name in names]
+        assert len(set(drawn)) == 1
+    values = {prepared.unknowns[names[0]].at(draw.shares)[key] for draw in prepared.draws}
+    assert len(values) > 1
+
+
+def test_warnings_of_runs_stand_in_the_answer(tmp_path: Path) -> None:
+    short = FAST + "nic.pcie = {}\nflow_control.pfc = { priorities = [0], quanta = 1 }\n"
+    (line,) = asked(tmp_path, CERTAIN, SETTINGS, SLOW, short, JOB).warnings
+    assert line.startswith("stream on fast: flow_control.pfc.quanta: 1; a pause ends before")
+
+
 """A congestion control sets the rates of a gather, which the link to its root limits."""
+SUM = JOB.replace(
+    JOB[JOB.index("workload") :],
+    "workload.osu_collective = { operation.allreduce.bytes = '4MB', ranks = 4, iterations = 2 }\n",
+)
 GATHER = JOB.replace(
     JOB[JOB.index("workload") :],
     "workload.osu_collective = { operation.gather = { bytes = '1MiB', root = 0 }, ranks = 4, "

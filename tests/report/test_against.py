@@ -150,7 +150,7 @@ def test_a_fabric_of_ultra_ethernet_has_a_name_and_no_published_figure() -> None
 
 
 def test_the_fabric_is_that_of_the_scenario() -> None:
-    """The path MTU of RoCE is 4 KiB by default; segments of TCP leave 52 octets for headers, and frames have a tag."""
+    """Path MTU of RoCE, 4 KiB by default, and segments of TCP, with 52 octets of headers."""
     own = fabric(simulated())
     assert (own.words, own.medium.rate) == ("RoCE v2+PFC", 12.5e9)
     assert own.medium.wire == (4096, 4096 + 44 + 38 + 4)  # With a tag, as below.

@@ -92,6 +92,7 @@ class Answer:
     carried_out: int  # Those that were carried out now; the others had a result.
     flow_level: Sequence[str]
     """Results of flow-level mode, whose error was not measured; empty where there are none."""
+    warnings: Sequence[str]  # Warnings of runs, with the job and the fabric.
 
 
 def answer(
@@ -138,6 +139,7 @@ def answer(
         (screened.done or done).status.runs,
         done.carried_out + (screened.done.carried_out if screened.done else 0),
         [*_jobs_in_flow(question), *_chosen_in_flow(prepared.fabrics, fabrics)],
+        [f"{job} on {name}: {text}" for (name, job), text in evaluation.times.warnings.items()],
     )
 
 

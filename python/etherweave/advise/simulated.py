@@ -105,9 +105,9 @@ def job_keys(job: Job, draw: Draw) -> dict[str, object]:
 
 def samples(question: Question, unknowns: Sequence[Unknown]) -> list[Draw]:
     """Draw the samples from which intervals come."""
-    seed, names = question.settings.seed, {unknown.name for unknown in unknowns}
+    seed, drawn_by = question.settings.seed, {each.name: each.drawn_by for each in unknowns}
     return [
-        Draw(at, seed + at, {name: share(name, at, seed) for name in sorted(names)})
+        Draw(at, seed + at, {name: share(drawn_by[name], at, seed) for name in sorted(drawn_by)})
         for at in range(question.settings.samples)
     ]
 
@@ -135,6 +135,7 @@ class Times:
     has observed it."""
     paths: Mapping[tuple[str, str], PathShares]  # The same by part, and waits in the network.
     warned: Set[tuple[str, str]]  # Those of which flow-level mode left something out.
+    warnings: Mapping[tuple[str, str], str]  # Warnings of the first sample.
 
 
 def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
@@ -142,12 +143,15 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
     longest_us: dict[tuple[str, str], dict[int, float]] = {}
     failures: dict[tuple[str, str], str] = {}
     warned: set[tuple[str, str]] = set()
+    warnings: dict[tuple[str, str], str] = {}
     places: dict[tuple[str, str], dict[str, float]] = {}
     paths: dict[tuple[str, str], PathShares] = {}
     for row in table.iter_rows(named=True):
         cell = (row["fabric"], row["job"])
         if leaves_out(row["message"]):
             warned.add(cell)
+        if row["sample"] == OBSERVED and row["ended"] == "complete" and row["message"]:
+            warnings[cell] = row["message"]
         if row["sample"] == OBSERVED and (name := _longest(row, jobs[row["job"]].timed)):
             places[cell] = _shares(row, name, "places_us", PLACES)
             paths[cell] = _path(row, name)
@@ -160,7 +164,7 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
                 unfinished if row["ended"] == "complete" else f"ended as {row['ended']}"
             )
     good = {cell: values for cell, values in longest_us.items() if cell not in failures}
-    return Times(good, failures, places, paths, warned)
+    return Times(good, failures, places, paths, warned, warnings)
 
 
 def _longest(row: Mapping[str, Any], names: Sequence[str]) -> str:

@@ -102,6 +102,6 @@ def order(answer: Answer) -> str:
     """Say what 1 is, and how sure the order is."""
     goal = "throughput per price" if answer.goal == "price_performance" else "throughput"
     return (
-        f"Ranked by {goal}. Throughput and ratio are relative to {answer.baseline}. The order is "
-        f"this in {answer.order:.0%} of {answer.samples} samples."
+        f"Ranked by {goal} within each sample. Throughput and ratio are relative to "
+        f"{answer.baseline}. The order is this in {answer.order:.0%} of {answer.samples} samples."
     )

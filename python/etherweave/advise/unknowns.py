@@ -24,6 +24,12 @@ class Unknown:
     basis: str
     span: str  # Range, as text.
     factor: float = 1.0  # Factor by which a price or a power may be larger or smaller.
+    figure: str = ""  # Key, value and source of a profile's figure.
+
+    @property
+    def drawn_by(self) -> str:
+        """Name its draw: figures of one value and source have one, whichever profile has them."""
+        return self.figure or self.name
 
     def scale(self, share: float) -> float:
         """Return the factor at a place of its range, 0 to 1."""
@@ -47,7 +53,12 @@ class FabricUnknowns:
         """
         uncertain = unknowns(candidate.text, candidate.origin, candidate.keys, Declared())
         entries = [
-            Unknown(_name(uncertain, entry.name), entry.basis, f"{entry.low} to {entry.high}")
+            Unknown(
+                _name(uncertain, entry.name),
+                entry.basis,
+                f"{entry.low} to {entry.high}",
+                figure=_figure(uncertain, entry.name),
+            )
             for entry in uncertain.entries
         ]
         fixed = [f"{unknown['key']} of {unknown['profile']}" for unknown in uncertain.fixed]
@@ -67,6 +78,11 @@ def _name(drawn: Unknowns, name: str) -> str:
     """Name an unknown for all fabrics: a measurement and a choice are the same for all."""
     figure = drawn.figure(name)
     return f"{name} of {figure['profile']}" if figure else name
+
+
+def _figure(drawn: Unknowns, name: str) -> str:
+    figure = drawn.figure(name)
+    return f"{name} {figure['value']} {figure['source']}" if figure else ""
 
 
 def share(name: str, sample: int, seed: int) -> float:

@@ -150,6 +150,7 @@ def _print(answer: "Answer") -> None:
         (f"Against {answer.baseline}", answer.against),
         ("Transport, paths and placement", answer.contrasts),
         ("What differs", answer.differs),
+        ("Warnings of runs", answer.warnings),
         ("Left out", answer.left_out),
         ("Hosts hide the network", answer.hidden),
         ("Hosts take most of the path", answer.overlapped),

@@ -148,6 +148,8 @@ def _missing(answer: Answer) -> Section:
     if answer.flow_level:
         rows = [(text,) for text in answer.flow_level]
         tables.insert(0, Table(("in flow-level mode, error not measured",), rows))
+    if answer.warnings:
+        tables.insert(0, Table(("warnings of runs",), [(text,) for text in answer.warnings]))
     if answer.differs:
         tables.insert(0, Table(("what differs",), [(differ,) for differ in answer.differs]))
     if answer.left_out:

@@ -57,8 +57,8 @@ from etherweave.uncertainty.spreads import (
 FABRIC = ("topology.", "link.", "routing", "flow_control.")
 """Beginnings of figures that a site decides, and knows."""
 SHARE = "a share of"  # Beginning of the source of an estimate that is a part of a measured time.
-USED_BY = {"host.mpi_roce.": "roce", "host.mpi_tcp.": "tcp", "host.cpu.": "tcp"}
-"""Beginnings of keys that only hosts with a transport have a use for."""
+USED_BY = {"host.mpi_roce.": {"roce", "uet"}, "host.mpi_tcp.": {"tcp"}, "host.cpu.": {"tcp"}}
+"""Beginnings of keys that only hosts with one of these transports have a use for."""
 TABLES = ("host", "nic", "switch")
 """Tables of a scenario whose times and rates interconnects have a basis for."""
 SHARED_MEMORY = "host.shared_memory."
@@ -233,10 +233,11 @@ def _without_basis(known: Set[str], resolved: Mapping[str, Any]) -> list[str]:
 
 def _unused(resolved: Mapping[str, Any]) -> Iterator[str]:
     """List the beginnings of keys that a scenario has no use for."""
-    for key, kind in USED_BY.items():
-        if kind not in resolved["transport"]:
-            yield key
     jobs: Sequence[Mapping[str, Any]] = resolved.get("job", [])
+    transports = {*resolved["transport"]}.union(*(job.get("transport", {}) for job in jobs))
+    for key, users in USED_BY.items():
+        if users.isdisjoint(transports):
+            yield key
     if not any(job["ranks_per_host"] > 1 or job.get("shared_hosts") for job in jobs):
         yield SHARED_MEMORY
 
