@@ -153,7 +153,7 @@ def test_the_fabric_is_that_of_the_scenario() -> None:
     """Path MTU of RoCE, 4 KiB by default, and segments of TCP, with 52 octets of headers."""
     own = fabric(simulated())
     assert (own.words, own.medium.rate) == ("RoCE v2+PFC", 12.5e9)
-    assert own.medium.wire == (4096, 4096 + 44 + 38 + 4)  # With a tag, as below.
+    assert own.medium.wire == (4096, 4096 + 44 + 38 + 4)  # The last for the tag.
     tcp = fabric(
         run(
             {"ping": JOBS["ping"]},

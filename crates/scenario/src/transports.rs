@@ -312,7 +312,8 @@ mod tests {
     fn windows_below_the_flight_of_a_long_cable_are_warned_of() {
         let warnings = |window: &str| {
             let text = format!(
-                "[topology.single_switch]\nhosts = 2\ncable = \"10km\"\n[flow_control.none]\n[run]\nfidelity = \"flow\"\n\
+                "[topology.single_switch]\nhosts = 2\ncable = \"10km\"\n[flow_control.none]\n\
+                 [run]\nfidelity = \"flow\"\n\
                  [[job]]\nname = \"j\"\nworkload.osu_bw = {{}}\n\
                  transport.roce.window = \"{window}\"\n"
             );
