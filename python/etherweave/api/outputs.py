@@ -255,6 +255,11 @@ def quoted_table(table: "polars.DataFrame") -> "polars.DataFrame":
     return table.with_columns(shown(name) for name, kind in kinds if kind == polars.String)
 
 
+def printable(text: str) -> str:
+    """Replace what no terminal or comment shows by question marks."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def is_part(path: Path) -> bool:
     """Whether a file or a directory was not complete when a process was killed."""
     return path.name.startswith(".") and path.name.endswith(PART)

@@ -9,6 +9,7 @@ from typing import Any
 
 from etherweave.api import toml
 from etherweave.api.inputs import read_bytes
+from etherweave.api.outputs import printable
 from etherweave.bench.site.values import SiteError
 
 _SIZE_MAX = 1 << 20
@@ -97,7 +98,7 @@ def _text(file: Path, name: str, system: Any, partition: Any) -> str:
         site["environment"] = {str(key): str(value) for key, value in pairs}
     if kind == "local":
         site["hosts"] = {"localhost": {"address": "127.0.0.1", "interface": "lo"}}
-    head = f"# {_comment(f'{name} of {file.name}')}\n"
+    head = f"# {printable(f'{name} of {file.name}')}\n"
     return head + toml.document(site) + ("" if kind == "local" else _HOSTS)
 
 
@@ -107,10 +108,6 @@ _HOSTS = """
 # address = "10.0.0.1"
 # interface = "eth0"
 """
-
-
-def _comment(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _kind(name: str, scheduler: str, launcher: str) -> str:

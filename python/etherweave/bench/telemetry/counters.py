@@ -92,7 +92,7 @@ def interface(name: str, kernel: Mapping[str, int], driver: Mapping[str, int]) -
     values: dict[str, Value] = {column: kernel.get(word) for column, word in _KERNEL.items()}
     for column, words in _PAUSES.items():
         values[column] = next((driver[word] for word in words if word in driver), None)
-    return _row(INTERFACE, (name,), values)
+    return counter_row(INTERFACE, (name,), values)
 
 
 def priorities(name: str, driver: Mapping[str, int]) -> list[CounterRow]:
@@ -103,7 +103,7 @@ def priorities(name: str, driver: Mapping[str, int]) -> list[CounterRow]:
             if match := pattern.fullmatch(word):
                 column, count = _column(match["direction"], match["quantity"]), value * factor
                 values.setdefault(match["priority"], {})[column] = value if factor == 1 else count
-    return [_row(PRIORITY, (name, value), values[value]) for value in sorted(values)]
+    return [counter_row(PRIORITY, (name, value), values[value]) for value in sorted(values)]
 
 
 def _column(direction: str, what: str) -> str:
@@ -117,8 +117,9 @@ def rdma(device: str, port: str, counted: Mapping[str, int]) -> CounterRow:
     values: dict[str, Value] = {column: counted.get(word) for column, word in _RDMA.items()}
     for column, word in _RDMA_WORDS.items():
         values[column] = 4 * counted[word] if word in counted else None
-    return _row(RDMA, (device, port), values)
+    return counter_row(RDMA, (device, port), values)
 
 
-def _row(family: Family, keys: tuple[str, ...], values: Mapping[str, Value]) -> CounterRow:
+def counter_row(family: Family, keys: tuple[str, ...], values: Mapping[str, Value]) -> CounterRow:
+    """Put values in the order of the columns of a family."""
     return CounterRow(keys, tuple(values.get(column.name) for column in family.columns))

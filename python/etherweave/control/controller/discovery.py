@@ -14,6 +14,7 @@ from typing import Any
 
 from os_ken.lib.packet import ethernet, lldp, packet
 
+from etherweave.api.outputs import printable
 from etherweave.control.controller import wiring
 from etherweave.control.controller.log import EventLog
 from etherweave.control.controller.roles import Beacon, ControllerState
@@ -75,7 +76,7 @@ def read_name(frame: bytes) -> str | None:
         return None
     names = [tlv.system_name for tlv in tlvs if isinstance(tlv, lldp.SystemName)]
     text = "".join(name.decode("ascii", "replace") for name in names[:1])
-    return "".join(sign if sign.isprintable() else "?" for sign in text)[:_NAME_MAX] or None
+    return printable(text)[:_NAME_MAX] or None
 
 
 def _frame(chassis: str, port: str, kind: int, body: bytes) -> bytes:

@@ -16,6 +16,7 @@ from functools import cache, partial
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from etherweave.api.outputs import printable
 from etherweave.control.qos import forms, nvue_yaml, sonic, sonic_patch
 from etherweave.control.qos.policy import (
     HostPolicy,
@@ -175,7 +176,7 @@ def _templates() -> "jinja2.Environment":
         "breakouts": _breakouts,
         "ethernet": _ethernet,
         "kilobytes": _kilobytes,
-        "printable": _printable,
+        "printable": printable,
         "spans": _spans,
         "swp": _swp,
     }
@@ -249,11 +250,6 @@ def _eos_speed(switch: SwitchPolicy, port: PortPolicy) -> str:
 def _kilobytes(size_bytes: int) -> int:
     """Round to the unit of Onyx's thresholds [KB]."""
     return max(1, round(size_bytes / 1000))
-
-
-def _printable(name: str) -> str:
-    """Keep a name within its comment."""
-    return "".join(sign if sign.isprintable() else "?" for sign in name)
 
 
 class NetworkSystem(StrEnum):

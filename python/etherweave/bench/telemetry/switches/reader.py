@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from etherweave.bench.telemetry.counters import CounterRow, Value
-from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, Family
+from etherweave.bench.telemetry.counters import CounterRow, Value, counter_row
+from etherweave.bench.telemetry.families import INTERFACE, PRIORITY
 
 Answers = Sequence[str]  # Output of a switch at each command.
 
@@ -18,11 +18,14 @@ class PortCounters:
 
     def row(self, name: str) -> CounterRow:
         """Return the row of the port."""
-        return _row(INTERFACE, (name,), self.port)
+        return counter_row(INTERFACE, (name,), self.port)
 
     def priority_rows(self, name: str) -> list[CounterRow]:
         """Return the rows of its priorities."""
-        return [_row(PRIORITY, (name, str(n)), self.priorities[n]) for n in sorted(self.priorities)]
+        return [
+            counter_row(PRIORITY, (name, str(n)), self.priorities[n])
+            for n in sorted(self.priorities)
+        ]
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,3 @@ def whole(text: str) -> int:
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 20):
         raise ValueError(f"{text[:40]!r}; expected a counter")
     return int(digits)
-
-
-def _row(family: Family, keys: tuple[str, ...], values: Mapping[str, Value]) -> CounterRow:
-    return CounterRow(keys, tuple(values.get(column.name) for column in family.columns))
