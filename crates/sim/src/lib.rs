@@ -21,6 +21,7 @@ mod report;
 mod run;
 mod sampling;
 mod shard;
+mod skipped_work;
 #[cfg(test)]
 mod tests;
 mod window_times;

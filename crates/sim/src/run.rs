@@ -30,8 +30,10 @@ pub struct Progress {
     /// Events so far, likewise.
     pub events: u64,
     /// Share of the measured iterations that is done, of one shard; where ranks have few of them, of the expected
-    /// packets, if they are known. `None` when there are neither.
+    /// packets, if they are known. `None` when there are neither. Of iterations that are skipped it counts none.
     pub fraction: Option<f64>,
+    /// Whether more repetitions may be skipped, so that less is left.
+    pub may_skip: bool,
 }
 
 /// How a run ended.
@@ -224,9 +226,10 @@ fn progress(shard: &Shard, shards: u64, packets: Option<u64>) -> Progress {
     let EventTotals { hops, events, delivered, .. } = shard.wires.totals;
     let (done, all, most) = shard.hosts.processors.iterations();
     let by_packets = |packets: u64| ((delivered * shards) as f64 / packets.max(1) as f64).min(1.0);
-    let by_iterations = (all > 0).then(|| done as f64 / all as f64);
+    let by_iterations = (all > 0).then(|| shard.skipped_work.share(done, all));
     let fraction = packets.filter(|_| (1..ITERATIONS_MIN).contains(&most)).map(by_packets).or(by_iterations);
-    Progress { now: shard.wires.now, hops: hops * shards, events: events * shards, fraction }
+    let may_skip = shard.skipped_work.is_open;
+    Progress { now: shard.wires.now, hops: hops * shards, events: events * shards, fraction, may_skip }
 }
 
 struct ThreadWorker<'a> {

@@ -12,7 +12,10 @@ use etherweave_primitives::Time;
 use etherweave_switch::Switches;
 use etherweave_transport::connection::Alarm;
 
-use crate::{fetch::fetch, fetch::fetch_ahead, loop_watch::LoopWatch, sampling::Owners, sampling::Sampler};
+use crate::{
+    fetch::fetch, fetch::fetch_ahead, loop_watch::LoopWatch, sampling::Owners, sampling::Sampler,
+    skipped_work::SkippedWork,
+};
 
 /// Ports [B] that a processor's own cache holds together with their packets.
 const CACHED: usize = 1 << 18;
@@ -35,6 +38,8 @@ pub(crate) struct Shard {
     pub sampler: Option<Box<Sampler>>,
     /// The loop of a rank here whose turns are awaited, if there is one.
     pub watch: Option<LoopWatch>,
+    /// Iterations here that are not simulated.
+    pub skipped_work: SkippedWork,
     /// Flows that exist only while they are needed.
     pub late_flows: Option<Box<dyn StartWatch>>,
 }
@@ -56,6 +61,7 @@ impl Shard {
             hosts: Hosts::new(constants),
             sampler: None,
             watch: None,
+            skipped_work: SkippedWork::default(),
             late_flows: None,
         }
     }

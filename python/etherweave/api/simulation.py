@@ -30,7 +30,9 @@ class Progress(TypedDict):
     wall_s: float
     """Real time since the start [s]."""
     fraction: float | None
-    """Share of the run that is done, 0 to 1; None when it is not known."""
+    """Share of what is simulated that is done, 0 to 1; None when it is not known."""
+    may_skip: bool
+    """Whether more repetitions may be skipped, so that less is left."""
 
 
 class Estimate(TypedDict):

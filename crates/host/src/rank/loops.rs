@@ -22,10 +22,11 @@ impl RankState {
     }
 
     /// Skips `times` times the last `repetitions` of its loop, which took `period` together: their rows are repeated.
+    /// Returns how many rows it adds.
     ///
     /// # Panics
     /// When as many are not left in its loop.
-    pub fn skip(&mut self, repetitions: u32, times: u32, period: Duration) {
+    pub fn skip(&mut self, repetitions: u32, times: u32, period: Duration) -> u64 {
         let of_each = if self.graph.is_some() { 1 } else { self.cursor.loop_iterations(&self.program) };
         let repeated = of_each as usize * repetitions as usize;
         for _ in 0..repeated * times as usize {
@@ -42,5 +43,6 @@ impl RankState {
             // The loop is not within the present iteration, but has it.
             self.skipped_before = self.skipped;
         }
+        (repeated * times as usize) as u64
     }
 }

@@ -132,6 +132,7 @@ impl Simulation {
         let reason = loop {
             let until = Time::from_ps(end.as_ps() - forward.skipped().as_ps());
             self.watch_loop(&mut forward, processes);
+            self.shards.iter_mut().for_each(|shard| shard.skipped_work.is_open = !forward.has_ended);
             let reason = serve(self, until, !forward.has_ended);
             let turn = (reason == StopReason::LoopTurned).then(|| self.turn(processes)).flatten();
             let Some((time, place)) = turn else { break reason };
@@ -313,12 +314,14 @@ impl Simulation {
 
     /// Moves all ranks forward, each job `times` times by its repetitions of a period.
     fn skip_repetitions(&mut self, passes: &[(u32, u32)], times: u32, period: Duration) {
-        for thread in self.shards.iter_mut().flat_map(|shard| shard.hosts.processors.threads.iter_mut()) {
-            let passes = passes.iter().find(|(job, _)| *job == thread.job);
-            if let (Role::Rank(rank), Some(&(_, repetitions))) = (&mut thread.role, passes)
-                && !rank.is_done
-            {
-                rank.skip(repetitions, times, period);
+        for shard in &mut self.shards {
+            for thread in shard.hosts.processors.threads.iter_mut() {
+                let passes = passes.iter().find(|(job, _)| *job == thread.job);
+                if let (Role::Rank(rank), Some(&(_, repetitions))) = (&mut thread.role, passes)
+                    && !rank.is_done
+                {
+                    shard.skipped_work.skipped += rank.skip(repetitions, times, period);
+                }
             }
         }
     }
