@@ -418,13 +418,13 @@ def test_a_dry_run_says_how_many_runs_there_are_and_carries_out_none(tmp_path: P
     assert "for what moves" not in done.stdout
     assert not (tmp_path / "out").exists()
     settings = SETTINGS.replace("trajectories = 0", "trajectories = 2")
-    more = run_here("advise", write(tmp_path, settings, SLOW, FAST, JOB), "--dry-run").stdout
-    match = re.search(
-        r"then, for what moves the lead of the first two: at most some (\d+) runs", more
-    )
+    file = write(tmp_path, settings, SLOW, FAST, JOB)
+    more = run_here("advise", file, "--dry-run").stdout
+    match = re.search(r"then, for what moves the lead of the first two: about (\d+) runs", more)
     assert match
-    # Both trajectories begin somewhere and change one unknown after another, on two fabrics.
-    assert int(match[1]) % 4 == 0 and int(match[1]) > 2 * 2 * 2
+    # Which of the two leads is not known before, and their order changes some draws.
+    carried_out = answer(prepare(load_question(file)), tmp_path / "more", ONE).carried_out
+    assert carried_out == pytest.approx(8 + int(match[1]), rel=0.05)
 
 
 @pytest.mark.slow

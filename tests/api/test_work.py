@@ -1,12 +1,16 @@
 """The time left of work, against schedules whose ends are known."""
 
 import heapq
+import json
 import random
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from etherweave.api.work import Work
 
+RECORDED = Path(__file__).parent / "recorded_work.json"
 FACTOR = 1.5  # Largest factor by which a time left may be wrong, from a tenth of all work on.
 
 
@@ -76,3 +80,37 @@ def test_kept_results_take_no_time() -> None:
 def test_items_without_an_expected_time_take_the_mean_of_others() -> None:
     work = Work(["a", "b", "c"], lambda: {"a": 2.0, "b": 4.0}, in_seconds=True, clock=lambda: 0.0)
     assert work.left_s() == pytest.approx(9.0)
+
+
+def recorded() -> list[dict[str, Any]]:
+    """Works of commands, with the time of each end as of a machine that has nothing else to do."""
+    records: list[dict[str, Any]] = json.loads(RECORDED.read_text())
+    return records
+
+
+@pytest.mark.parametrize("record", recorded(), ids=lambda record: record["name"])
+def test_time_left_of_commands_is_within_a_factor_of_1_5(record: dict[str, Any]) -> None:
+    now_s = 0.0
+    names = [str(item) for item in range(len(record["expected_s"]))]
+    work = Work(
+        names,
+        lambda: dict(zip(names, record["expected_s"], strict=True)),
+        record["workers"],
+        in_seconds=True,
+        start_s=record["start_s"],
+        clock=lambda: now_s,
+    )
+    for step in record["steps"]:
+        work.expect_step(*step)
+    for item in record["kept"]:
+        work.end(str(item), is_kept=True)
+    ends = record["ends"] + record["step_ends"]
+    for percent in range(10, int(100 * record["until_s"] / record["end_s"])):
+        until_s = record["end_s"] * percent / 100
+        while ends and ends[0][0] <= until_s:
+            now_s, name = ends.pop(0)
+            work.end(str(name))
+        now_s = until_s
+        said_s, true_s = work.left_s() or 1e-9, record["end_s"] - now_s
+        ratio = said_s / true_s
+        assert 1 / FACTOR <= ratio <= FACTOR, f"{percent} %: {said_s:.2f} s of {true_s:.2f} s"

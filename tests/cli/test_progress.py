@@ -9,9 +9,20 @@ from etherweave.api.work import Work
 from etherweave.cli import progress
 
 
-def facts(wall_s: float, fraction: float | None = None, end_ns: float | None = None) -> Progress:
+def facts(
+    wall_s: float,
+    fraction: float | None = None,
+    end_ns: float | None = None,
+    *,
+    may_skip: bool = False,
+) -> Progress:
     return Progress(
-        simulated_ns=2e6, end_ns=end_ns, packet_hops=30_000_000, wall_s=wall_s, fraction=fraction
+        simulated_ns=2e6,
+        end_ns=end_ns,
+        packet_hops=30_000_000,
+        wall_s=wall_s,
+        fraction=fraction,
+        may_skip=may_skip,
     )
 
 
@@ -34,6 +45,13 @@ def test_no_rest_is_printed_of_a_run_that_its_jobs_end(capsys: pytest.CaptureFix
     assert capsys.readouterr().err == "halo: 2.000 ms, 3.00 M packet-hops/s\n"
 
 
+def test_the_rest_is_a_bound_where_repetitions_may_be_skipped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress.RunLines("halo")(facts(10.0, fraction=0.25, may_skip=True))
+    assert capsys.readouterr().err == "halo: 2.000 ms, 3.00 M packet-hops/s, at most 30 s left\n"
+
+
 def test_without_a_fraction_the_end_gives_the_share() -> None:
     assert progress.share(facts(1.0, end_ns=8e6)) == 2 / 8
     assert progress.share(facts(1.0, fraction=0.5, end_ns=8e6)) == 0.5
@@ -51,6 +69,27 @@ def test_a_study_prints_how_many_experiments_are_done() -> None:
     report(work)
     # 60 of 240 took 12 s, so that 180 take 36 s.
     assert report.line(12.0) == "sandia: 60 of 240 experiments, 12 s, 36 s left"
+
+
+def test_a_study_prints_the_step_that_follows_its_experiments() -> None:
+    now_s = 0.0
+    work = Work(["a", "b"], clock=lambda: now_s)
+    work.expect_step("checks", 1.0)
+    work.expect_step("page", 0.0, items=2.0)
+    report = progress.WorkLines("sandia", "experiments")
+    report(work)
+    now_s = 10.0
+    work.end("a")
+    now_s = 20.0
+    work.end("b")
+    now_s = 24.0
+    # An experiment takes 10 s, and so do the checks, of which 4 s are over; the page takes 20 s.
+    assert report.line(24.0) == "sandia: 2 of 2 experiments, checks, 24 s, 26 s left"
+    now_s = 30.0
+    work.end("checks")
+    assert report.line(30.0) == "sandia: 2 of 2 experiments, page, 30 s, 20 s left"
+    work.end("page")
+    assert report.line(50.0) == "sandia: 2 of 2 experiments, 50 s, 0 s left"
 
 
 def test_a_step_that_takes_long_is_printed_while_it_takes(

@@ -14,7 +14,7 @@ from etherweave.advise.reasons import against_baseline, deciding, turning
 from etherweave.advise.scores import Interval, Samples, ahead, first, holds, over, ranked, unit_of
 from etherweave.advise.sensitivity import Effect
 from etherweave.advise.simulated import Draw, PathShares
-from etherweave.advise.stages import Runner, screen, shortlist
+from etherweave.advise.stages import Runner, screen, shortlist, trajectory_runs
 from etherweave.api.limits import HIDES, KINDS, PARTS, PLACES
 from etherweave.api.what_if import SAVED_MIN
 from etherweave.api.work import WorkCallback, unheard
@@ -110,7 +110,7 @@ def answer(
     question, draws = prepared.question, prepared.draws
     runner = Runner(Path(directory), where, on_progress)
     fabrics, far = shortlist(prepared, runner)
-    done, evaluated = runner.carry_out(prepared.sweep(fabrics))
+    done, evaluated = runner.carry_out(prepared.sweep(fabrics), trajectory_runs(prepared))
     evaluation = Evaluation.of(question, prepared.bills, draws, evaluated)
     scores = {name: evaluation.score(name, draws) for name in evaluation.fabrics}
     order = ranked(scores)

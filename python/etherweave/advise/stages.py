@@ -13,10 +13,11 @@ from etherweave.advise.sensitivity import Effect, effects, trajectories
 from etherweave.advise.simulated import FLOW, SEED, Draw, MixSweep, Times, times
 from etherweave.advise.unknowns import Unknown
 from etherweave.api.simulation import ScenarioError
-from etherweave.api.work import WorkCallback
-from etherweave.sweeps import Executor, SweepResult, near, sweep
+from etherweave.api.work import Work, WorkCallback
+from etherweave.sweeps import Executor, SweepError, SweepResult, near, sweep
 
 FLOW_FIRST = FIDELITIES[1]
+_ANSWER_S = 0.9  # Processor time of ranking and of sentences after the last run, about [s].
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,16 @@ class Runner:
     executor: Executor
     on_progress: WorkCallback
 
-    def carry_out(self, runs: MixSweep) -> tuple[SweepResult, Times]:
-        """Carry out runs; gives what they have left, and their times."""
-        done = sweep(runs, self.directory, self.executor, self.on_progress)
+    def carry_out(self, runs: MixSweep, trajectories: int = 0) -> tuple[SweepResult, Times]:
+        """Carry out runs, before those of trajectories; gives what they leave, and their times."""
+
+        def show(work: Work) -> None:
+            if trajectories:
+                work.expect_step("trajectories", 0.0, trajectories)
+            work.expect_step("answer", _ANSWER_S)
+            self.on_progress(work)
+
+        done = sweep(runs, self.directory, self.executor, show)
         return done, times(done.to_polars(), runs.jobs)
 
 
@@ -110,14 +118,18 @@ def screen(
 def trajectory_runs(prepared: Prepared) -> int:
     """Return how many runs the trajectories of the first two candidates take.
 
-    Which two fabrics lead is known after the other runs only; theirs are about as many, less those
-    that an unknown, such as a price, does not change.
+    Which two fabrics lead is known after the other runs only; theirs are about as many,
+    without those that an unknown, such as a price, does not change.
     """
-    question, pair = prepared.question, prepared.fabrics[:2]
-    if not question.settings.trajectories or len(pair) < 2:
+    pair = prepared.fabrics[:2]
+    if not prepared.question.settings.trajectories or len(pair) < 2:
         return 0
     _, rows = _trajectories(prepared, pair)
-    return len(pair) * len(rows) * len(question.jobs)
+    before, with_them = prepared.sweep(pair), prepared.sweep(pair, dict.fromkeys(pair, rows))
+    try:
+        return len({run.id for run in with_them.runs()} - {run.id for run in before.runs()})
+    except SweepError:  # Neither runs any job.
+        return 0
 
 
 def _trajectories(prepared: Prepared, pair: Sequence[str]) -> tuple[dict[str, Unknown], list[Draw]]:

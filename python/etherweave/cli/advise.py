@@ -69,9 +69,7 @@ def run_verb(
         if dry_run:
             print_expectation(expect(prepared.sweep(prepared.fabrics), home, on), as_json)
             if (more := trajectory_runs(prepared)) and not as_json:
-                print(
-                    f"  then, for what moves the lead of the first two: at most some {more:,} runs"
-                )
+                print(f"  then, for what moves the lead of the first two: about {more:,} runs")
             return None
         with work_progress(file.stem, "runs") as on_progress:
             result = answer(prepared, home, on, on_progress)

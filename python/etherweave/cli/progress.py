@@ -9,7 +9,7 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from etherweave.api.work import Work, WorkCallback
+from etherweave.api.work import Work, WorkCallback, left_of_share_s
 from etherweave.cli.exits import notice, print_warnings
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ def run_progress(name: str) -> Iterator[RunCallback]:
         return
     begun = Event()
     building = _heartbeat(lambda s: None if begun.is_set() else f"{name}: building, {s:.0f} s")
-    with building, _LateBar(name, "{task.fields[facts]}", facts="") as bar:
+    with building, _LateBar(name, "{task.fields[facts]}", _run_left, facts="", run=None) as bar:
 
         def report(facts: "RunFacts") -> bool:
             begun.set()
             done = share(facts)
             total = None if done is None else 1.0
-            bar.update(total=total, completed=done or 0.0, facts=speed(facts))
+            bar.update(total=total, completed=done or 0.0, facts=speed(facts), run=facts)
             return True
 
         yield report
@@ -113,7 +113,8 @@ def work_progress(name: str, what: str = "experiments") -> Iterator[WorkCallback
         with _heartbeat(lines.line):
             yield lines
         return
-    facts = "{task.fields[work].done}/{task.fields[work].count} {task.fields[work].last}"
+    work = "task.fields[work]"
+    facts = f"{{{work}.done}}/{{{work}.count}} {{{work}.step}} {{{work}.last}}"
     with _LateBar(name, facts, _work_left, work=Work([])) as bar:
         yield lambda work: bar.update(completed=work.done, total=work.count, work=work)
 
@@ -181,7 +182,8 @@ class Steps:
     def __call__(self, name: str, step: str, share: float | None = None) -> bool:
         """Show the next step of ``name``, or the share of the present one that is done."""
         begun_s = self._begun_s.setdefault((name, step.partition(",")[0]), time.monotonic())
-        self._update(f"{name}: {step}{_left(time.monotonic() - begun_s, share)}")
+        left_s = left_of_share_s(time.monotonic() - begun_s, share)
+        self._update(f"{name}: {step}{_left_text(left_s)}")
         return True
 
 
@@ -232,12 +234,10 @@ class _LateBar(ExitStack):
     """A bar that appears with the first update: work that is done before needs none.
 
     A name stands before it and columns, as rich formats them, behind it. The time left is what a
-    function writes of the bar's task; without it, what rich takes it to be.
+    function writes of the bar's task.
     """
 
-    def __init__(
-        self, name: str, columns: str, left: Callable[[Any], str] | None = None, **fields: Any
-    ) -> None:
+    def __init__(self, name: str, columns: str, left: Callable[[Any], str], **fields: Any) -> None:
         super().__init__()
         self._name = name
         self._columns = columns
@@ -254,16 +254,9 @@ class _LateBar(ExitStack):
         self._bar.update(self._task, **facts)
 
 
-def _bar(columns: str, left: Callable[[Any], str] | None) -> "Progress":
+def _bar(columns: str, left: Callable[[Any], str]) -> "Progress":
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
     class Left(ProgressColumn):
         """The time left."""
@@ -271,14 +264,14 @@ def _bar(columns: str, left: Callable[[Any], str] | None) -> "Progress":
         max_refresh = 1.0
 
         def render(self, task: Any) -> Any:
-            return left(task) if left else ""
+            return left(task)
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn(columns),
         TimeElapsedColumn(),
-        Left() if left else TimeRemainingColumn(),
+        Left(),
         console=Console(stderr=True),
         transient=True,
     )
@@ -297,7 +290,9 @@ class RunLines:
         self.has_begun = True
         if facts["wall_s"] >= self._next_s:
             self._next_s = facts["wall_s"] + LINE_EVERY_S
-            notice(f"{self._name}: {speed(facts)}{_left(facts['wall_s'], share(facts))}")
+            left_s = left_of_share_s(facts["wall_s"], share(facts))
+            left = _left_text(left_s, is_most=facts["may_skip"])
+            notice(f"{self._name}: {speed(facts)}{left}")
         return True
 
 
@@ -317,9 +312,9 @@ class WorkLines:
         """Write how much is done after so much real time [s]."""
         if (work := self._work) is None:
             return f"{self._name}: no {self._what} yet, {wall_s:.0f} s"
-        left_s = work.left_s()
-        left = "" if left_s is None else f", {left_s:.0f} s left"
-        return f"{self._name}: {work.done} of {work.count} {self._what}, {wall_s:.0f} s{left}"
+        done = f"{work.done} of {work.count} {self._what}"
+        step = f", {work.step}" if work.step else ""
+        return f"{self._name}: {done}{step}, {wall_s:.0f} s{_left_text(work.left_s())}"
 
 
 class LaunchLines:
@@ -361,9 +356,18 @@ def speed(facts: "RunFacts") -> str:
 
 def _work_left(task: Any) -> str:
     """Write the time left of a bar's work, once it has begun."""
-    left_s = task.fields["work"].left_s() if task.total else None
+    return _clock_text(task.fields["work"].left_s() if task.total else None)
+
+
+def _run_left(task: Any) -> str:
+    """Write the time left of a bar's run, once it has begun."""
+    facts: RunFacts | None = task.fields["run"]
+    return _clock_text(facts and left_of_share_s(facts["wall_s"], share(facts)))
+
+
+def _clock_text(left_s: float | None) -> str:
     return "-:--:--" if left_s is None else str(timedelta(seconds=round(left_s)))
 
 
-def _left(wall_s: float, share: float | None) -> str:
-    return f", {wall_s * (1 - share) / share:.0f} s left" if share else ""
+def _left_text(left_s: float | None, *, is_most: bool = False) -> str:
+    return "" if left_s is None else f", {'at most ' * is_most}{left_s:.0f} s left"

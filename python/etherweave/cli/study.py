@@ -17,6 +17,7 @@ from etherweave.cli.progress import work_progress
 from etherweave.cli.uncertainty import INTERVAL_HEAD, interval_facts, interval_row, print_coverage
 
 if TYPE_CHECKING:
+    from etherweave.api.work import Work
     from etherweave.study import StudyCheck, StudyRecord, StudyResult
     from etherweave.uncertainty import SampledStudy
 
@@ -85,6 +86,7 @@ def study(
         return _print_about(name)
     from etherweave.report import write_study
     from etherweave.study import processor_s, run_study, write_record
+    from etherweave.study.records import page_s
     from etherweave.sweeps import WorkerError, executor
     from etherweave.uncertainty import sample_study
     from etherweave.uncertainty.sampling import check_count
@@ -98,6 +100,12 @@ def study(
             check_count(samples)
         before = processor_s()
         with work_progress(stem) as on_progress:
+
+            def show(work: "Work") -> None:
+                if only == "*" and samples is None:
+                    work.expect_step("page", page_s(work.count))
+                on_progress(work)
+
             done = run_study(
                 name,
                 home,
@@ -106,15 +114,16 @@ def study(
                 fresh=fresh,
                 processes=threads,
                 where=where,
-                on_progress=on_progress,
+                on_progress=show,
             )
-        if record:
-            write_record(done, processor_s() - before)
+            if record:
+                write_record(done, processor_s() - before)
+            page = None if done.not_run or samples is not None else write_study(done)
         sampled = None
         if samples is not None:
             with work_progress(stem, "samples") as on_progress:
                 sampled = sample_study(done, samples, executor(where, threads), on_progress)
-        page = None if done.not_run else write_study(done)
+            page = None if done.not_run else write_study(done)
     except WorkerError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None

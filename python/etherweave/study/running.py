@@ -13,8 +13,9 @@ from etherweave.api.outputs import below, write_text
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.study.experiments import StudyExperiment, write_json
 from etherweave.study.folder import Study, load_study
-from etherweave.study.records import recorded_times
+from etherweave.study.records import CHECK_S, recorded_times
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, check_of, load_result
+from etherweave.sweeps.cost import START_S
 from etherweave.sweeps.executors import WorkerError, executor
 
 _MARK = "experiment.json"  # Written last: with it, a result is whole.
@@ -65,7 +66,10 @@ def run_study(
     common = (str(study.home), full, str(output.absolute()), fresh)
     tasks = [(name, (*common, name)) for name in wanted]
     on, taken_s = executor(where, processes), dict[str, float]()
-    work = Work(wanted, lambda: recorded_times(study.home), on.workers, in_seconds=True)
+    work = Work(
+        wanted, lambda: recorded_times(study.home), on.workers, in_seconds=True, start_s=START_S
+    )
+    work.expect_step("checks", CHECK_S * len(wanted))
     on_progress(work)
     for name, answer in on.completed(f"{__name__}:run_named", tasks, output):
         if isinstance(answer, WorkerError):
@@ -75,6 +79,8 @@ def run_study(
         on_progress(work)
     results = _PartialResults({name: load_result(below(output, name)) for name in wanted})
     checks, not_run = check(study, results, full)
+    work.end("checks")
+    on_progress(work)
     lacking = {row: missing[name] for row, name in not_run.items() if name in missing}
     left_out = {row: name for row, name in not_run.items() if row not in lacking}
     result = StudyResult(study, checks, output, full, left_out, lacking, taken_s)

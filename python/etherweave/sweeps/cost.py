@@ -12,7 +12,7 @@ import math
 import resource
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ PILOTS = 25  # Runs that are measured at most.
 PILOT_S, PILOTS_S = 0.5, 2.5
 """Longest time of each, the rest of which is extrapolated, and of all of them [s]."""
 START_S = 0.6  # Until workers have started [s], about: an interpreter that imports the package.
+DATASET_S = 0.3  # Processor time of writing a dataset, about [s].
 _RUN_MIN_S = 0.005  # Least time of a run, about [s].
 ROW_BYTES = 2_000
 """Size of a run in the journal and in the dataset, about [B]: some forty figures as JSON."""
@@ -105,14 +106,27 @@ def estimates(what: Sweep, runs: Sequence[Run]) -> list[RunEstimate]:
     return [RunEstimate(row["packet_hops"] or 1, row["memory_bytes"]) for row in rows]
 
 
-def expected_times(what: Sweep, runs: Sequence[Run]) -> dict[str, float]:
-    """Estimate the time of runs by their hash [s], of at most some hundreds of them."""
-    times = {}
-    for run in runs[:: -(-len(runs) // SAMPLES)]:
+def expected_times(
+    what: Sweep, runs: Sequence[Run], taken_s: Mapping[str, float]
+) -> dict[str, float]:
+    """Estimate the time of runs by their hash [s]: of some hundreds, and of others as of these.
+
+    Runs that follow each other differ least. Where some have been measured, ``taken_s`` by their
+    hash, the others are as these.
+    """
+    known, times = dict[str, RunEstimate](), dict[str, float]()
+    step = -(-len(runs) // SAMPLES)
+    for run in runs[::step]:
         with contextlib.suppress(_core.ScenarioError):
             document = json.loads(_core.foresee(what.resolve(run.point), what.origin, ()))
+            known[run.id] = RunEstimate(document["packet_hops"] or 1, document["memory_bytes"])
             times[run.id] = document["setup_s"] + (document["run_s"] or 0.0) + _RUN_MIN_S
-    return times
+    measured = [(known[run], taken_s[run]) for run in known if taken_s.get(run)]
+    model = CostModel.of(measured) if measured else None
+    if model:
+        times = {run: model.time(estimate) for run, estimate in known.items()}
+    sampled = (times.get(runs[place - place % step].id) for place in range(len(runs)))
+    return {run.id: own for run, own in zip(runs, sampled, strict=True) if own is not None}
 
 
 def pilots(known: Sequence[RunEstimate]) -> list[int]:

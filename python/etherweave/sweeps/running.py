@@ -108,12 +108,15 @@ def sweep(
         left = {run.id: run for run in runs if store.lacks(records.get(run.id), run.id, tables)}
         done = 0
         different = list({run.id: run for run in runs}.values())
+        taken_s = {run: float(record.get("seconds", 0.0)) for run, record in records.items()}
         work = Work(
             [run.id for run in different],
-            lambda: cost.expected_times(what, different),
+            lambda: cost.expected_times(what, different, taken_s),
             executor.workers,
             in_seconds=True,
+            start_s=cost.START_S,
         )
+        work.expect_step("dataset", cost.DATASET_S)
         for known in different:
             if known.id not in left:
                 work.end(known.id, is_kept=True)
@@ -128,6 +131,7 @@ def sweep(
                     on_progress(work)
         finally:
             dataset = store.write_dataset(what, runs, records)
+            work.end("dataset")
     _reject_all_lost([records[run.id] for run in runs if run.id in records])
     fidelities = (records[run.id].get("fidelity") for run in runs if run.id in records)
     by_fidelity = Counter(own for own in fidelities if own)
