@@ -18,7 +18,7 @@ from etherweave.api.tuner_files import (
     read_tuner,
     tuner_text,
 )
-from etherweave.api.tuning import Timing, Tuning, Variant, _entries
+from etherweave.api.tuning import Timing, Tuning, Variant, _entries, gaps
 
 GROUP = Group(4, 32)
 TREE = Entry("allreduce", 0, 65_535, "tree", "ll", ANY, *GROUP)
@@ -29,13 +29,22 @@ def timing(size: int, algorithm: str, protocol: str, own_s: float = 2e-6) -> Tim
     return Timing("allreduce", GROUP, size, own_s, Variant(algorithm, protocol), 1e-6)
 
 
-def test_an_entry_ends_before_the_first_size_of_the_next() -> None:
+def test_sizes_between_two_have_the_entry_of_the_nearer() -> None:
+    """The choice changes at √(4 KiB · 64 KiB)."""
     timings = [
         timing(1 << 10, "tree", "ll"),
         timing(1 << 12, "tree", "ll"),
         timing(1 << 16, "ring", "simple"),
     ]
-    assert _entries(timings) == [TREE, RING]
+    changes = 1 << 14
+    ends = [replace(TREE, max_bytes=changes - 1), replace(RING, min_bytes=changes)]
+    assert _entries(timings) == ends
+    assert gaps(timings) == [(timings[1], timings[2])]
+
+
+def test_an_entry_that_no_simulated_call_matches_has_no_gain() -> None:
+    missed = replace(timing(1 << 20, "ring", "simple"), chosen=None)
+    assert Tuning([TREE, RING], [missed]).gains == [None, None]
 
 
 def test_ranges_of_ncclx_are_shares_of_a_rank() -> None:

@@ -3,12 +3,13 @@
 :mod:`etherweave.api.tuner_files` reads and writes files with them.
 """
 
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
@@ -68,6 +69,8 @@ OPERATIONS = {
 }
 
 
+GAP_MAX = 4
+"""Factor between sizes beyond which what lies between them may be far from both."""
 REDUCED_OR_GATHERED = ("allreduce", "allgather", "reducescatter")
 """Collectives that switches of a node perform."""
 
@@ -97,10 +100,11 @@ class Tuning:
     timings: list[Timing]
 
     @cached_property
-    def gains(self) -> list[float]:
-        """Mean gain of each entry over the sizes in its range; 0 for one without any."""
+    def gains(self) -> list[float | None]:
+        """Mean gain of each entry over the sizes in its range; None where none was simulated."""
+        simulated = [timing for timing in self.timings if timing.chosen is not None]
         return [
-            fmean(of) if (of := [time.gain for time in self.timings if _is_for(entry, time)]) else 0
+            fmean(of) if (of := [each.gain for each in simulated if _is_for(entry, each)]) else None
             for entry in self.entries
         ]
 
@@ -260,10 +264,31 @@ def _timing(case: _Case, variants: Sequence[Variant], times: _Times) -> Timing:
     return Timing(*case, own, best, own if best is None else times[(*case, best)])
 
 
+def middle(size: int, other: int) -> int:
+    """Return the size that is as far from one as from the other, on a logarithmic scale."""
+    return math.isqrt(size * other)
+
+
+def gaps(timings: Sequence[Timing]) -> list[tuple[Timing, Timing]]:
+    """List neighbouring sizes with different choices, far apart: between them one may lose."""
+    return [
+        (timing, after)
+        for timing, after in pairwise(timings)
+        if (timing.collective, timing.group) == (after.collective, after.group)
+        and timing.chosen != after.chosen
+        and after.size > GAP_MAX * timing.size
+    ]
+
+
 def _entries(timings: Iterable[Timing]) -> list[Entry]:
-    """Make an entry of each run of sizes with one choice, so that every size has one."""
+    """Make an entry of each run of sizes with one choice, so that every size has one.
+
+    A size between two that were simulated has the choice of the nearer, on a logarithmic scale.
+    """
     entries: list[Entry] = []
+    size = 0
     for timing in timings:
+        size, before = timing.size, size
         if timing.chosen is None:
             continue
         entry = Entry(timing.collective, 0, SIZE_END, *timing.chosen, *timing.group)
@@ -272,7 +297,8 @@ def _entries(timings: Iterable[Timing]) -> list[Entry]:
             entries += [] if last else [entry]
             continue
         if (last.collective, last.ranks) == (entry.collective, entry.ranks):
-            entries[-1] = replace(last, max_bytes=timing.size - 1)
-            entry = replace(entry, min_bytes=timing.size)
+            begins = middle(before, size)
+            entries[-1] = replace(last, max_bytes=begins - 1)
+            entry = replace(entry, min_bytes=begins)
         entries.append(entry)
     return entries

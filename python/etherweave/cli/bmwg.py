@@ -32,7 +32,7 @@ etherweave bmwg fabric.toml --full --workers 64 --executor "slurm=--partition=ba
 def bmwg(
     file: Annotated[Path | None, typer.Argument(metavar="FABRIC", show_default=False)] = None,
     *,
-    tests: str = "",
+    tests: Annotated[str | None, typer.Option(show_default=False)] = None,
     draft: str = "training",
     full: bool = False,
     seeds: Positive = 1,
@@ -85,6 +85,9 @@ def bmwg(
         reject("--seeds: every sample has a seed of its own; expected --samples alone")
     if uncertain and not samples:
         reject("--uncertain: draws in samples; expected --samples beside it")
+    sections = [word.strip() for word in (tests or "").split(",") if word.strip()]
+    if tests is not None and not sections:
+        reject(f"--tests {tests!r}: no section; expected such as 5.1,8.2")
     require("report")
     from etherweave import ScenarioError
     from etherweave.cli.bmwg_sampled import Samples, with_intervals
@@ -95,7 +98,7 @@ def bmwg(
     home = directory(output or below(Path("results"), f"bmwg-{file.stem}"))
     known = (ScenarioError, SelectionError, SweepError, UncertaintyError, WorkerError, ValueError)
     with mistakes(*known):
-        chosen = selected(draft, [word.strip() for word in tests.split(",") if word.strip()])
+        chosen = selected(draft, sections)
         fabric, on = load_fabric(file), executor(where, workers)
         repeat = Samples(fabric, samples, declared(uncertain or ())) if samples else None
         with work_progress("bmwg", "runs") as progress:

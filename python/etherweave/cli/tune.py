@@ -15,7 +15,17 @@ from etherweave.api.tuner_files import (
     read_tuner,
     tuner_text,
 )
-from etherweave.api.tuning import CHANNELS_MAX, OWN, RING, UNMATCHED, Tuning, Variant, tune
+from etherweave.api.tuning import (
+    CHANNELS_MAX,
+    OWN,
+    RING,
+    UNMATCHED,
+    Tuning,
+    Variant,
+    gaps,
+    middle,
+    tune,
+)
 from etherweave.api.units import Unit, amount, size_of, size_text
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
@@ -105,7 +115,7 @@ def tune_verb(
         tuning = replace(tuning, entries=for_library(tuning.entries, library))
         if output:
             write_text(output, tuner_text(tuning.entries, library))
-    print(_json(tuning)) if as_json else _print(tuning, output)
+    print(_json(tuning)) if as_json else _print(tuning, output, entries is not None)
 
 
 def _counts(text: str) -> list[int]:
@@ -136,7 +146,7 @@ def _json(tuning: Tuning) -> str:
     return json.dumps({"entries": entries, "timings": timings}, indent=2)
 
 
-def _print(tuning: Tuning, output: Path | None) -> None:
+def _print(tuning: Tuning, output: Path | None, is_file: bool) -> None:
     heads = ("collective", ">size", ">ranks", ">NCCL's choice", ">best", "by", ">gain")
     rows = [
         (
@@ -153,6 +163,12 @@ def _print(tuning: Tuning, output: Path | None) -> None:
     print_table(heads, rows)
     print("Entries:")
     for entry, gain in zip(tuning.entries, tuning.gains, strict=True):
-        print(f"  {entry.line}  gain {gain:.1%}")
+        print(f"  {entry.line}  {'not simulated' if gain is None else f'gain {gain:.1%}'}")
+    for timing, after in [] if is_file else gaps(tuning.timings):
+        print(
+            f"  {timing.collective} of {timing.group.ranks} ranks: the choice changes between "
+            f"{size_text(timing.size)} and {size_text(after.size)}; --sizes with "
+            f"{size_text(middle(timing.size, after.size))} says where, and what calls between lose"
+        )
     if output:
         print(f"Written: {output}")

@@ -93,7 +93,9 @@ TRANSFER = _less(
 )
 FIRST_STEP = _less("first_step", Unit.SECONDS, "Keys and values until the first token.")
 FABRIC_SHARE = _less(
-    "fabric_share", Unit.COUNT, "Share of the time to first token that is transfer, 0..1."
+    "fabric_share",
+    Unit.COUNT,
+    "Share of the time to first token that is transfer, and exchange of experts, 0..1.",
 )
 TOKEN_FABRIC_SHARE = _less(
     "token_fabric_share",

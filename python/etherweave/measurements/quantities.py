@@ -544,7 +544,7 @@ def _inference(job: _Job) -> list[Quantity]:
         for metric in (FIRST_TOKEN_TIME, *_SPANS)
         for test, percent in _STATISTICS
     ]
-    shares = (_mean_of(run, TRANSFER) / _mean_of(run, FIRST_TOKEN_TIME) for run in launches)
+    shares = (_of_fabric(run) / _mean_of(run, FIRST_TOKEN_TIME) for run in launches)
     figures.append(("", FABRIC_SHARE, tuple(shares)))
     if "experts" in job.facts:
         of_tokens = (fmean(launch[_EXCHANGE]) / _mean_of(launch, TOKEN_GAP) for launch in launches)
@@ -555,6 +555,11 @@ def _inference(job: _Job) -> list[Quantity]:
         Quantity(job.name, "inference", test, metric, None, ranks, values, is_as_published=False)
         for test, metric, values in figures
     ]
+
+
+def _of_fabric(launch: Mapping[str, list[float]]) -> float:
+    """Add transfers and what experts exchange in the first step, which is as in each later one."""
+    return _mean_of(launch, TRANSFER) + fmean(launch.get(_EXCHANGE) or [0.0])
 
 
 def _requests_of(rows: Columns) -> dict[str, list[float]]:

@@ -52,7 +52,7 @@ _CAPTIONS = {
     "expert with low latency, as DeepEP's tests do: the network carries less.",
     "inference": "Requests to a language model: mean and percentiles of the time to first token "
     "and of its parts, and of the mean time between tokens of a request. The fabric share is that "
-    "of transfers in the time to first token, the token fabric share that of dispatch and combine "
+    "of transfers and of a step's exchange of experts in the time to first token, the token fabric share that of dispatch and combine "
     "in the time between tokens. Goodput counts requests within first_token_max and "
     "between_tokens_max.",
     "checkpoint": "From the first start of a writer to the last end, and all bytes by it.",
