@@ -52,9 +52,9 @@ _CAPTIONS = {
     "expert with low latency, as DeepEP's tests do: the network carries less.",
     "inference": "Requests to a language model: mean and percentiles of the time to first token "
     "and of its parts, and of the mean time between tokens of a request. The fabric share is that "
-    "of transfers and of a step's exchange of experts in the time to first token, the token fabric share that of dispatch and combine "
-    "in the time between tokens. Goodput counts requests within first_token_max and "
-    "between_tokens_max.",
+    "of transfers and of a step's exchange of experts in the time to first token, the token fabric "
+    "share that of dispatch and combine in the time between tokens. Goodput counts requests within "
+    "first_token_max and between_tokens_max.",
     "checkpoint": "From the first start of a writer to the last end, and all bytes by it.",
     "request_response": "Measured requests of all clients, each until the last of its answers: "
     "mean, percentiles (the least time that so many do not exceed), and requests answered in a "
