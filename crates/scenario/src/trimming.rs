@@ -11,19 +11,26 @@ const PREAMBLE_AND_GAP: u64 = 20;
 /// Warnings before a run of switches that trim.
 pub(crate) fn warnings(scenario: &Scenario) -> Vec<String> {
     let Some(trimming) = scenario.switch.trimming else { return Vec::new() };
-    let jobs = scenario.job.iter();
-    let full = jobs.filter_map(|job| full_link(scenario, trimming, job)).next();
-    [lossless(scenario), open_threshold(&scenario.switch), full].into_iter().flatten().collect()
+    if let Some(warning) = lossless(scenario) {
+        return vec![warning];
+    }
+    let full = scenario.job.iter().find_map(|job| full_link(scenario, trimming, job));
+    open_threshold(&scenario.switch).into_iter().chain(full).collect()
 }
 
 /// No job sends in a priority that may lose packets.
 fn lossless(scenario: &Scenario) -> Option<String> {
-    let FlowControl::Pfc(pfc) = &scenario.flow_control else { return None };
-    let is_lossless = |job: &JobSpec| pfc.priorities.contains(&job.priority);
+    let (name, priorities) = match &scenario.flow_control {
+        FlowControl::Pfc(pfc) => ("pfc", &pfc.priorities),
+        FlowControl::Credits(credits) => ("credits", &credits.priorities),
+        FlowControl::None {} | FlowControl::GlobalPause(_) => return None,
+    };
+    let is_lossless = |job: &JobSpec| priorities.contains(&job.priority);
     (!scenario.job.is_empty() && scenario.job.iter().all(is_lossless)).then(|| {
-        "switch.trimming: every job is in a priority of flow_control.pfc.priorities, which loses nothing: nothing is \
-         trimmed"
-            .to_owned()
+        format!(
+            "switch.trimming: every job is in a priority of flow_control.{name}.priorities, which loses nothing: \
+             nothing is trimmed"
+        )
     })
 }
 
@@ -97,8 +104,13 @@ mod tests {
     fn trimming_that_never_acts_is_warned_of() {
         let [open] = &warnings(&[("switch.egress_threshold", "{ alpha = 8.0 }")])[..] else { panic!("a single one") };
         assert!(open.starts_with("switch.trimming: by switch.egress_threshold, 8 times the free buffer"), "{open}");
-        let paused = warnings(&[("flow_control", "{ pfc = { priorities = [0] } }")]);
-        let is_it = |warning: &String| warning.contains("which loses nothing: nothing is trimmed");
-        assert!(paused.iter().any(is_it), "{paused:?}");
+        for name in ["pfc", "credits"] {
+            let lossless = ("flow_control", &*format!("{{ {name} = {{ priorities = [0] }} }}"));
+            let [never] = &warnings(&[lossless, ("switch.egress_threshold", "{ alpha = 8.0 }")])[..] else {
+                panic!("a single one")
+            };
+            let reason = format!("flow_control.{name}.priorities, which loses nothing: nothing is trimmed");
+            assert!(never.contains(&reason), "{never}");
+        }
     }
 }
