@@ -86,7 +86,11 @@ fn mend(scenario: &mut Table, mistake: &Mistake, dice: &mut Stream) {
     let key = mistake.error.key.as_str();
     if key.ends_with(".priorities") {
         let numbers = mistake.error.expected.split(|c: char| !c.is_ascii_digit()).filter_map(|text| text.parse().ok());
-        return tree::set(scenario, key, Value::Array(numbers.map(Value::Integer).collect()));
+        let numbers: Vec<Value> = numbers.map(Value::Integer).collect();
+        return if numbers.is_empty() { tree::remove(scenario, key) } else { tree::set(scenario, key, numbers.into()) };
+    }
+    if let Some(other) = beside(scenario, &mistake.error.expected) {
+        return tree::remove(scenario, &other);
     }
     if let Some(names) = mistake.error.expected.strip_prefix("one of ").filter(|_| key.contains("routing")) {
         return reroute(scenario, key, names, dice);
@@ -118,6 +122,14 @@ fn mend(scenario: &mut Table, mistake: &Mistake, dice: &mut Stream) {
     } else {
         tree::remove(scenario, &path);
     }
+}
+
+/// The key of the run or of a job beside which a refusal expects another value, where it is set.
+fn beside(scenario: &Table, expected: &str) -> Option<String> {
+    let (key, _) = expected.split_once(" beside ")?.1.split_once(':')?;
+    let jobs = scenario.get("job").and_then(Value::as_array).map_or(0, Vec::len);
+    let of_jobs = (0..jobs).map(|number| format!("job.{number}.{key}"));
+    [key.to_owned()].into_iter().chain(of_jobs).find(|key| tree::get(scenario, key).is_some())
 }
 
 /// Takes one of the routings that a refusal names.
