@@ -110,7 +110,7 @@ def test_percentiles_are_of_the_nearest_rank() -> None:
 
 
 @pytest.mark.parametrize(
-    ("percent", "fewest"), [(50, 10), (90, 10), (95, 20), (99, 100), (99.9, 1_000), (1, 100)]
+    ("percent", "fewest"), [(50, 10), (90, 10), (95, 20), (99, 100), (99.9, 1_000), (1, 101)]
 )
 def test_a_percentile_needs_ten_samples_and_one_beyond_it(percent: float, fewest: int) -> None:
     assert formulas.percentile(range(fewest - 1), percent) is None

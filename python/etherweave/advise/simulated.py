@@ -135,7 +135,7 @@ class Times:
     has observed it."""
     paths: Mapping[tuple[str, str], PathShares]  # The same by part, and waits in the network.
     warned: Set[tuple[str, str]]  # Those of which flow-level mode left something out.
-    warnings: Mapping[tuple[str, str], str]  # Warnings of the first sample.
+    warnings: Mapping[tuple[str, str], str]  # Those of the first run that has any.
 
 
 def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
@@ -150,8 +150,8 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
         cell = (row["fabric"], row["job"])
         if leaves_out(row["message"]):
             warned.add(cell)
-        if row["sample"] == OBSERVED and row["ended"] == "complete" and row["message"]:
-            warnings[cell] = row["message"]
+        if row["sample"] != FLOW and row["ended"] == "complete" and row["message"]:
+            warnings.setdefault(cell, row["message"])
         if row["sample"] == OBSERVED and (name := _longest(row, jobs[row["job"]].timed)):
             places[cell] = _shares(row, name, "places_us", PLACES)
             paths[cell] = _path(row, name)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from etherweave.advise.evaluation import Evaluation
@@ -139,4 +139,13 @@ def _trajectories(prepared: Prepared, pair: Sequence[str]) -> tuple[dict[str, Un
         own = [*prepared.unknowns[name].entries, *prepared.bills[name].unknowns(question)]
         every |= {unknown.name: unknown for unknown in own}
     settings, first = question.settings, len(prepared.draws)
-    return every, trajectories([SEED, *every], settings.trajectories, settings.seed, first)
+    # What one draw decides moves as one, by the name that it has first.
+    names: dict[str, str] = {}
+    for unknown in every.values():
+        names.setdefault(unknown.drawn_by, unknown.name)
+    draws = trajectories([SEED, *names.values()], settings.trajectories, settings.seed, first)
+    shared = [
+        {own.name: draw.shares[names[own.drawn_by]] for own in every.values()} for draw in draws
+    ]
+    moved = {name: every[name] for name in names.values()}
+    return moved, [replace(draw, shares=own) for draw, own in zip(draws, shared, strict=True)]

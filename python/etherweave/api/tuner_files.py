@@ -264,6 +264,6 @@ def _interval(column: str, cell: str, mistake: _Mistake) -> Interval:
         raise mistake(column, cell, "*, a number, or an interval such as [0,1048576] or [4,)")
     first = int(parts[2]) + (parts[1] == "(") if parts[2] else None
     last = int(parts[3]) - (parts[4] == ")") if parts[3] else None
-    if first is not None and last is not None and first > last:
+    if last is not None and (first or 0) > last:
         raise mistake(column, cell, "an interval with a number in it")
     return Interval(first, last)

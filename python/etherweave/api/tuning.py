@@ -102,11 +102,12 @@ class Tuning:
     @cached_property
     def gains(self) -> list[float | None]:
         """Mean gain of each entry over the sizes in its range; None where none was simulated."""
-        simulated = [timing for timing in self.timings if timing.chosen is not None]
-        return [
-            fmean(of) if (of := [each.gain for each in simulated if _is_for(entry, each)]) else None
-            for entry in self.entries
-        ]
+        gains: list[list[float]] = [[] for _ in self.entries]
+        for timing in self.timings:
+            matches = (at for at, entry in enumerate(self.entries) if _is_for(entry, timing))
+            if timing.chosen is not None and (first := next(matches, None)) is not None:
+                gains[first].append(timing.gain)
+        return [fmean(of) if of else None for of in gains]
 
 
 def _is_for(entry: AnyEntry, timing: Timing) -> bool:
@@ -297,7 +298,9 @@ def _entries(timings: Iterable[Timing]) -> list[Entry]:
             entries += [] if last else [entry]
             continue
         if (last.collective, last.ranks) == (entry.collective, entry.ranks):
-            begins = middle(before, size)
+            # A multiple of the ranks, by whose shares NCCLX has sizes.
+            begins = max(middle(before, size), before + 1)
+            begins = min(-(-begins // entry.ranks) * entry.ranks, size)
             entries[-1] = replace(last, max_bytes=begins - 1)
             entry = replace(entry, min_bytes=begins)
         entries.append(entry)

@@ -123,6 +123,8 @@ def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTab
 
     def is_hidden(case: Case, result: Result) -> str | None:
         """Compare the slowest iteration with those of the run without a failure."""
+        if case.labels["failure"] == NONE:
+            return None
         alone = next((run for other, run in trials if other.labels["failure"] == NONE), None)
         limit = percentile(iterations_us(alone), 99) if alone else None
         if limit is None:

@@ -52,8 +52,9 @@ def max_mean_ratio(values: Sequence[float]) -> float:
 
 def is_held(count: int, percent: float) -> bool:
     """Return whether so many samples have one beyond a percentile, and are no handful."""
-    share = min(percent, 100 - percent)
-    return count >= SAMPLES_MIN and round(count * share, 6) >= 100
+    # The nearest rank of a percentile below 50 has a sample less below it.
+    below, above = (round(count * share / 100, 6) for share in (percent, 100 - percent))
+    return count >= SAMPLES_MIN and above >= 1 and below > (percent < 50)
 
 
 def percentile(values: Iterable[float], percent: float) -> float | None:

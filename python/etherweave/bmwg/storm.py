@@ -4,7 +4,7 @@ import math
 
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.kpis import BOUNDARY, REPORTED, SETTING, health, rows, stream_rates
+from etherweave.bmwg.kpis import BOUNDARY, REPORTED, health, rows, stream_rates
 from etherweave.bmwg.model import Case, Column, Included, ReportTable, labelled, table
 from etherweave.bmwg.settings import MIB, PERIOD_US, Changes, at_line_rate
 from etherweave.bmwg.throughput import DUPLEX, pair_jobs
@@ -106,7 +106,7 @@ def storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
         (Column("longest zero throughput of a flow [us]", BOUNDARY), _silence),
         (Column("goodput, all flows [Gb/s]", BOUNDARY), lambda _, run: sum(stream_rates(run))),
         *health(fabric),
-        (Column("run [us]", SETTING), lambda _, run: run.summary["end_ns"] / 1e3),
+        (Column("run [us]", REPORTED), lambda _, run: run.summary["end_ns"] / 1e3),
     ]
     note = (
         "Deadlock: no event can make progress, which is proved, not waited for. Longest zero "

@@ -81,9 +81,9 @@ def bmwg(
         return _print_list(draft, as_json)
     if file is None:
         reject("FABRIC: missing; expected a scenario file, or --list")
-    if seeds > 1 and samples:
+    if seeds > 1 and samples is not None:
         reject("--seeds: every sample has a seed of its own; expected --samples alone")
-    if uncertain and not samples:
+    if uncertain and samples is None:
         reject("--uncertain: draws in samples; expected --samples beside it")
     sections = [word.strip() for word in (tests or "").split(",") if word.strip()]
     if tests is not None and not sections:
@@ -100,12 +100,13 @@ def bmwg(
     with mistakes(*known):
         chosen = selected(draft, sections)
         fabric, on = load_fabric(file), executor(where, workers)
-        repeat = Samples(fabric, samples, declared(uncertain or ())) if samples else None
+        drawn = declared(uncertain or ())
+        repeat = None if samples is None else Samples(fabric, samples, drawn)
         with work_progress("bmwg", "runs") as progress:
             results = run_tests(
                 *(fabric, draft, chosen, home, on, progress), full=full, seeds=seeds, repeat=repeat
             )
-        results = list(map(with_intervals, results)) if samples else results
+        results = results if samples is None else list(map(with_intervals, results))
         write_csv(results, draft, home)
         page = write_bmwg(fabric, draft, results, home, full=full)
     if as_json:

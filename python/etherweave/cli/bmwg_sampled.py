@@ -1,8 +1,10 @@
 """Samples of ``bmwg --samples``: cases at points of a sequence, and intervals of their KPIs."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from etherweave.bmwg import BenchFabric, TestResult
 from etherweave.bmwg.model import Case, Cell, Column, ObservationPoint, Plot, ReportTable
@@ -12,6 +14,7 @@ from etherweave.uncertainty.declared import Declared
 from etherweave.uncertainty.intervals import quantiles
 from etherweave.uncertainty.sampling import SampledScenario, check_count, paired, sampled_text
 
+Row: TypeAlias = Sequence[Cell]
 ENDS = ("", ", 25 %", ", 75 %", ", 5 %", ", 95 %")  # Median, and ends of intervals of 50 and 90 %.
 PLACES = (2, 1, 3, 0, 4)  # Places of these among the quantiles.
 SEEDS_ALONE = (
@@ -66,22 +69,24 @@ def _sample(case: Case, drawn: SampledScenario | None, number: int) -> Case:
 
 def with_intervals(result: TestResult) -> TestResult:
     """Replace each value of a test's tables by its median and intervals of 50 and 90 %."""
-    samples = [{table.name: table for table in tables} for tables in result.repetitions[1:]]
+    samples = [{table.name: table.rows for table in tables} for tables in result.repetitions[1:]]
     tables = [
-        _intervals(table, [own[table.name] for own in samples if table.name in own])
-        for table in result.tables
+        _intervals(table, [own.get(table.name, ()) for own in samples]) for table in result.tables
     ]
     return replace(result, tables=tables)
 
 
-def _intervals(table: ReportTable, samples: Sequence[ReportTable]) -> ReportTable:
-    every = [row for own in samples for row in own.rows]
+def _intervals(table: ReportTable, samples: Sequence[Sequence[Row]]) -> ReportTable:
+    every = [row for own in samples for row in own]
     is_number = [
         column.point is not ObservationPoint.SETTING
         and any(isinstance(row[at], int | float) for row in every)
         for at, column in enumerate(table.columns)
     ]
-    rows = [_row(table, row, every, is_number) for row in table.rows]
+    rows = [
+        _row(row, own, is_number)
+        for row, own in zip(table.rows, _same_rows(table, samples), strict=True)
+    ]
     columns = [
         Column(f"{column.title}{end}", column.point)
         for column, is_sampled in zip(table.columns, is_number, strict=True)
@@ -100,24 +105,34 @@ def _intervals(table: ReportTable, samples: Sequence[ReportTable]) -> ReportTabl
     return replace(table, columns=columns, rows=rows, plot=plot, note=note)
 
 
-def _row(
-    table: ReportTable,
-    row: Sequence[Cell],
-    every: Sequence[Sequence[Cell]],
-    is_number: Sequence[bool],
-) -> list[Cell]:
-    """Compute a row from those of the samples with its settings."""
+def _same_rows(table: ReportTable, samples: Sequence[Sequence[Row]]) -> Iterator[list[Row | None]]:
+    """Find in each sample the row with the settings of a row, and of several the one at its place.
+
+    A sample that lacks the row has none.
+    """
     settings = [
         at for at, column in enumerate(table.columns) if column.point is ObservationPoint.SETTING
     ]
-    own = [other for other in every if all(other[at] == row[at] for at in settings)]
+    seen: Counter[tuple[Cell, ...]] = Counter()
+    for row in table.rows:
+        key = tuple(row[at] for at in settings)
+        alike = [
+            [other for other in rows if tuple(other[at] for at in settings) == key]
+            for rows in samples
+        ]
+        yield [rows[seen[key]] if seen[key] < len(rows) else None for rows in alike]
+        seen[key] += 1
+
+
+def _row(row: Row, own: Sequence[Row | None], is_number: Sequence[bool]) -> list[Cell]:
+    """Compute a row from those of the samples."""
     cells: list[Cell] = []
     for at, is_sampled in enumerate(is_number):
         if is_sampled:
-            cells += _ends([other[at] for other in own])
+            cells += _ends([other[at] if other else None for other in own])
         else:
-            texts = {other[at] for other in own}
-            cells.append(row[at] if len(texts) < 2 else "differs")
+            texts = {other[at] for other in own if other} or {row[at]}
+            cells.append(texts.pop() if len(texts) == 1 else "differs")
     return cells
 
 

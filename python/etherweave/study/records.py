@@ -104,7 +104,7 @@ def recorded_times(home: Path) -> dict[str, float]:
     """
     try:
         facts = read_json(home / RECORD)
-        times = {key: max(float(own), _ROUNDED_S) for key, own in facts["taken_s"].items()}
+        times = {key: float(own) or _ROUNDED_S for key, own in facts["taken_s"].items()}
         busy = max(sum(times.values()) / float(facts["processor_s"]), 1.0)
         return {key: own / busy for key, own in times.items()}
     except (OSError, KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):

@@ -51,7 +51,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     lines = [[*key, *line] for key, bins in sums.items() for line in _lines(bins, *key)]
     columns = [
         *(Column(axis, SETTING) for axis in AXES[:2]),
-        Column("depth from [B]", REPORTED),
+        Column("depth from [B]", SETTING),
         Column("packets", REPORTED),
         Column("marked [%]", REPORTED),
         Column("configured [%]", SETTING),

@@ -147,14 +147,17 @@ def _named_texts(paths: list[Path], broken: list[str]) -> Iterator[tuple[str, st
             inside = (row for row in path.rglob("*") if row.suffix in SUFFIXES and row.is_file())
             for file in sorted(inside, key=str):
                 most = FABRIC_SIZE_MAX if file.name == FABRIC else SIZE_MAX
-                try:
-                    text = read_text(file, most)
-                except InputError as error:
-                    broken.append(str(error))
-                else:
-                    yield str(file), text
+                yield from _named_text(file, most, broken)
         else:
-            yield str(path), read_text(path, SIZE_MAX)
+            yield from _named_text(path, SIZE_MAX, broken)
+
+
+def _named_text(file: Path, most: int, broken: list[str]) -> Iterator[tuple[str, str]]:
+    """Read a file, or keep the reason why it cannot be read."""
+    try:
+        yield str(file), read_text(file, most)
+    except (InputError, OSError) as error:
+        broken.append(str(error))
 
 
 def _standard_input() -> str:

@@ -40,8 +40,13 @@ def panels(texts: Iterable[str]) -> Panels:
 
     Raises ``PolicyError`` when a text has another form.
     """
-    pairs = (text.rpartition("=") for text in texts)
-    return {pattern or "*": panel(text) for pattern, _, text in pairs}
+    every: dict[str, Panel] = {}
+    for text in texts:
+        pattern, _, cages = text.rpartition("=")
+        if (pattern or "*") in every:
+            raise PolicyError(f"{text}: a second panel of {pattern or '*'}; expected one each")
+        every[pattern or "*"] = panel(cages)
+    return every
 
 
 def panel(text: str) -> Panel:

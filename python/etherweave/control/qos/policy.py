@@ -142,6 +142,12 @@ class CagePort:
     legs: int = 1  # Ports of the cage.
     leg: int = 0
 
+    def __post_init__(self) -> None:
+        """Reject parts that a cage does not have."""
+        if not (0 <= self.leg < self.legs <= self.cage_lanes):
+            text = f"part {self.leg} of {self.legs} of a cage of {self.cage_lanes} lanes"
+            raise ValueError(f"{text}; expected a lane at least for each part, counted from 0")
+
     @property
     def lanes(self) -> range:
         """Lanes of the port on the switch."""
