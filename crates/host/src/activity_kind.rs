@@ -60,7 +60,7 @@ impl ActivityKind {
             GraphOp::Send { .. } => ActivityKind::Send,
             GraphOp::Receive { .. } => ActivityKind::Receive,
             GraphOp::Copy { .. } => ActivityKind::Copy,
-            GraphOp::Compute { .. } | GraphOp::Transfer { .. } => ActivityKind::Compute,
+            GraphOp::Compute { .. } => ActivityKind::Compute,
             GraphOp::Repeat { .. } => ActivityKind::Sleep,
         }
     }

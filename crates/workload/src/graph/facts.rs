@@ -30,9 +30,9 @@ pub struct GraphFacts {
     pub received: MessageSum,
     /// Its largest message sent [B].
     pub sent_max: u64,
-    /// Its computations on all streams and transfers within its node, at most the largest number [ps].
+    /// Its computations on all streams, at most the largest number [ps].
     pub computed_ps: u64,
-    /// Its longest computation or transfer.
+    /// Its longest computation.
     pub computation_max: Duration,
     /// Whether it receives from any rank or with any tag.
     pub has_open_receives: bool,
@@ -73,7 +73,7 @@ impl GraphFacts {
                 self.has_open_receives |= peer.is_none() || tag.is_none();
                 peer.into_iter().for_each(|peer| self.name(peer, tag.unwrap_or(0)));
             }
-            GraphOp::Compute { duration } | GraphOp::Transfer { duration, .. } => {
+            GraphOp::Compute { duration } => {
                 self.computed_ps = self.computed_ps.saturating_add(duration.as_ps());
                 self.computation_max = self.computation_max.max(duration);
             }

@@ -57,11 +57,6 @@ impl Numbering {
 }
 
 impl Groups {
-    /// Whether gradients and parameters take links of the node, beside what a layer exchanges.
-    pub fn shares_links(&self) -> bool {
-        [&self.data, &self.expert_data].iter().any(|group| group.has_neighbours())
-    }
-
     pub fn new(training: &Training, rank: u32) -> Groups {
         let numbering = Numbering::new(training);
         let Numbering { tensor, context, data, .. } = numbering;

@@ -50,7 +50,7 @@ struct Streams {
     gradients: u8,
     send: u8,
     receive: u8,
-    /// Transfers in the node, beside messages; the computation, where there are none.
+    /// The links of the node, which are busy beside messages; the computation, where there are none.
     links: u8,
 }
 
@@ -198,9 +198,7 @@ impl<'a> Step<'a> {
     /// An exchange on the way of the computation.
     fn exchange(&mut self, group: fn(&Groups) -> &Group, operation: Operation, bytes: u64) {
         let exchange = group(&self.groups).exchange(operation, bytes, &self.training.accelerators());
-        let shares_links = exchange.takes_links() && self.groups.shares_links();
-        match exchange.within_node().filter(|_| !shares_links) {
-            // Nobody else takes the links: its time is known.
+        match exchange.within_node() {
             Some(duration) => self.pending += duration,
             None => {
                 let computed = self.computed();
