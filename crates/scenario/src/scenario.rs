@@ -274,8 +274,7 @@ pub(crate) fn read_values(
     let weights = !classes::states_weights(&document.values);
     OpenClasses { priorities: !states_priorities, weights }.complete(&mut scenario);
     host_ports::complete(&mut scenario);
-    let switch = document.values.get("switch").and_then(toml::Value::as_table);
-    thresholds::complete(switch, &mut scenario).map_err(|error| document.locate(error))?;
+    thresholds::complete(document.values.get("switch").and_then(toml::Value::as_table), &mut scenario);
     scenario.job.iter_mut().for_each(|job| job.workload.complete());
     let nic = document.values.get("nic").and_then(toml::Value::as_table);
     nic_buffer::complete(nic, &mut scenario).map_err(|error| document.locate(error))?;
