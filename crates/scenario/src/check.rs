@@ -295,9 +295,7 @@ fn check_memory(scenario: &Scenario) -> Result<(), InputError> {
 pub(crate) fn built(scenario: &Scenario, topology: &Topology, jobs: &[Job]) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
     errors.check(check_rates(scenario, topology));
-    errors.check(
-        transports::check_timers(scenario, topology).map_err(|error| transports::locate(scenario, error.into())),
-    );
+    errors.check(transports::check_timers(scenario, topology));
     errors.check(check_streams(scenario, jobs));
     errors.check(check_programs(scenario, jobs));
     errors.into_result()

@@ -19,6 +19,8 @@ pub(crate) struct Document {
     pub values: Table,
     /// Values that the author wrote, overrides included: without those of profiles.
     pub stated: Table,
+    /// Values of the interconnect's profile that the scenario may take.
+    pub profile: Table,
     overridden: Vec<String>,
     /// Keys whose value a file beside the scenario holds.
     pub files: Vec<HeldKey>,
@@ -49,8 +51,9 @@ impl Document {
     /// The place where the text is no TOML; every override that cannot be set.
     pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Document, ScenarioError> {
         let (origin, text) = (origin.to_owned(), text.to_owned());
-        let (values, stated, overridden, files) = (Table::new(), Table::new(), Vec::new(), Vec::new());
-        let mut document = Document { origin, text, values, stated, overridden, files };
+        let (values, stated, profile) = (Table::new(), Table::new(), Table::new());
+        let (overridden, files) = (Vec::new(), Vec::new());
+        let mut document = Document { origin, text, values, stated, profile, overridden, files };
         document.values = document.text.parse().map_err(|error: toml::de::Error| {
             let place = Some(TextPlace::of_byte(&document.text, error.span().map_or(0, |span| span.start)));
             let mistake = error.message().trim().replace('\n', "; ");
@@ -136,7 +139,7 @@ impl Document {
 
     /// Says of a mistake at a key that the author did not write that the profile has it.
     fn of_profile(&self, error: InputError) -> InputError {
-        if error.key.is_empty() || has(&self.stated, &error.key) || !has(&self.values, &error.key) {
+        if error.key.is_empty() || has(&self.stated, &error.key) || !has(&self.profile, &error.key) {
             return error;
         }
         let InputError { key, expected, .. } = &error;

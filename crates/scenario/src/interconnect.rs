@@ -59,7 +59,7 @@ pub(crate) fn subnet_warning(spec: Option<&InterconnectSpec>, topology: &Topolog
 pub(crate) fn insert(document: &mut Document) -> Result<Vec<Figure>, ScenarioError> {
     let Some(given) = document.values.get(TABLE).and_then(Value::as_table) else { return Ok(Vec::new()) };
     let interconnect = named(given, document).map_err(|errors| document.locate(errors))?;
-    complete_scenario(&mut document.values, interconnect.scenario);
+    document.profile = complete_scenario(&mut document.values, interconnect.scenario);
     let addresses = interconnect.link.get(ADDRESSES).cloned();
     if let (Some(Value::Table(spec)), Some(addresses)) = (document.values.get_mut(TABLE), addresses) {
         spec.entry(ADDRESSES).or_insert(addresses);
@@ -76,21 +76,23 @@ fn leave_out(keys: &[String], profile: &mut Table) -> Result<(), InputError> {
         let (last, tables) = parts.split_last().expect("a text has a part");
         let around = tables.iter().try_fold(&mut *profile, |table, part| table.get_mut(*part)?.as_table_mut());
         let taken = around.and_then(|table| table.remove(*last));
-        let expected = "a key that the profile sets, as `etherweave show` lists them: \"transport.uet.nscc\"";
+        let expected = "a key that the profile sets, other than link.* and names of profiles: \"transport.uet.nscc\"";
         InputError::unless(taken.is_some(), format!("{TABLE}.without.{number}"), format!("\"{key}\""), expected)?;
     }
     Ok(())
 }
 
 /// A fabric that is given is not changed, and has a routing of its own unless it is of the profile's family.
-fn complete_scenario(values: &mut Table, mut profile: Table) {
+/// Returns what the scenario may take.
+fn complete_scenario(values: &mut Table, mut profile: Table) -> Table {
     if values.contains_key("topology") {
         if family(values) != family(&profile) {
             profile.remove("routing");
         }
         profile.remove("topology");
     }
-    complete(values, profile);
+    complete(values, profile.clone());
+    profile
 }
 
 /// The profile that the table names, of those that come with Etherweave or of a file beside the scenario, less the keys

@@ -84,13 +84,16 @@ pub(crate) fn check_timers(scenario: &Scenario, topology: &Topology) -> Result<(
     let Some(cable) = cables().map(|&channel| topology.channel(channel).length).min() else { return Ok(()) };
     let nic = &scenario.nic;
     let there = nic.transmit_latency + nic.receive_latency + scenario.switch.latency + cable.propagation_time() * 2;
-    let jobs = scenario.job.iter().filter(|job| scenario.fidelity(job).is_packet());
-    for own in jobs.map(|job| scenario.transport_of(job)).filter(|own| !own.is_in_kernel()) {
+    let jobs = scenario.job.iter().enumerate().filter(|(_, job)| scenario.fidelity(job).is_packet());
+    for (number, job) in jobs.filter(|(_, job)| !scenario.transport_of(job).is_in_kernel()) {
+        let own = scenario.transport_of(job);
         let expected = format!(
             "at least {}, the time to another host of its switch and back: all would be sent again before an answer",
             there * 2
         );
-        let (key, timeout) = (format!("transport.{}.retransmission_timeout", own.name()), own.first_timeout());
+        let of_job = if job.transport.is_some() { format!("job.{number}.") } else { String::new() };
+        let key = format!("{of_job}transport.{}.retransmission_timeout", own.name());
+        let timeout = own.first_timeout();
         InputError::unless(timeout >= there * 2, key, timeout, expected)?;
     }
     Ok(())
