@@ -11,7 +11,6 @@ from etherweave.cli import replay
 from etherweave.cli.calibrate import interval_us, not_determined
 from etherweave.cli.lab import exec as lab_exec
 from etherweave.control.lab import lifecycle
-from support import command_line
 
 FACTS = {
     **{"hosts": ["a"], "ranks": 2, "span_ns": 2e6, "library": "Open MPI", "calls": 7},
@@ -70,12 +69,6 @@ def test_what_is_not_determined_is_named() -> None:
 def test_a_value_that_nothing_varies_has_no_interval() -> None:
     assert interval_us(146e-6, 146.2e-6) == "none"
     assert interval_us(146e-6, 152e-6) == "146 to 152"
-
-
-def test_tables_of_a_calibration_have_no_boxes() -> None:
-    text = command_line.invoke("calibrate", code=0).output
-    assert "  constant " in text
-    assert not set(text) & set("│┃━─"), "tables are columns of text, as of all verbs"
 
 
 @pytest.mark.parametrize("verb", ["advise", "sweep"])

@@ -15,7 +15,6 @@ from etherweave.api.inputs import read_text
 from etherweave.api.outputs import new_files
 from etherweave.bench.measure.errors import MeasureLaunchError
 from etherweave.cli.bench.amounts import TrafficLimit
-from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, print_warnings, reject
 from etherweave.cli.measure import (
     LAUNCH_MISTAKES,
@@ -32,6 +31,8 @@ from etherweave.cli.measure import (
 from etherweave.cli.parameters import AsJson, Positive, Uncertain, directory
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from etherweave.bench.calibration import Calibration, ComparedWorkload, MeasuredWorkload
     from etherweave.bench.calibration.calibration import CalibratedConstant
     from etherweave.bench.measure import MeasureLimits
@@ -226,17 +227,20 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
     if as_json:
         print(json.dumps(calibration.facts(), indent=2))
         return
+    from rich.console import Console
+
+    console = Console()
     if unknown := not_determined(calibration.constants):
-        print(unknown)
-    _print_constants(calibration)
+        console.print(unknown, markup=False)
+    console.print(_constants(calibration))
     if calibration.choices:
-        _print_choices(calibration)
+        console.print(_choices(calibration))
     for line in _identified(calibration):
-        print(line)
-    _print_comparison("inferred from", calibration.micro_benchmarks)
+        console.print(line, markup=False)
+    console.print(_comparison("inferred from", calibration.micro_benchmarks))
     if calibration.held_out:
-        _print_comparison("held out", calibration.held_out)
-        print(_verdict(calibration))
+        console.print(_comparison("held out", calibration.held_out))
+        console.print(_verdict(calibration))
 
 
 def not_determined(constants: Sequence["CalibratedConstant"]) -> str:
@@ -270,25 +274,34 @@ def _identified(calibration: "Calibration") -> Iterator[str]:
     yield f"the model misses micro-benchmarks by {median:.1%} ({low:.1%} to {high:.1%})"
 
 
-def _print_constants(calibration: "Calibration") -> None:
-    rows = []
+def _constants(calibration: "Calibration") -> "Table":
+    from rich.table import Table
+
+    table = Table(padding=(0, 0), caption="intervals of 90 %")
+    table.add_column("constant", no_wrap=True)
+    for name in ("before", "prior", "posterior", "width"):
+        table.add_column(name, overflow="fold")
     for row in calibration.constants:
         words = "" if row.is_determined else "together" if row.together_with else "not known"
-        before, prior = _text(row.before, row.unit), _range(row.prior_low, row.prior_high, row.unit)
-        posterior = _range(row.low, row.high, row.unit)
-        rows.append((row.key, before, prior, posterior, f"{row.width:.0%}", words))
-    print_table(("constant", "before", "prior, 90 %", "posterior, 90 %", ">width", ""), rows)
-
-
-def _print_choices(calibration: "Calibration") -> None:
-    rows = [
-        (choice.key, value, f"{prior:.0%}", f"{posterior:.0%}")
-        for choice in calibration.choices
-        for value, prior, posterior in zip(
-            choice.values, choice.prior, choice.posterior, strict=True
+        table.add_row(
+            row.key,
+            _text(row.before, row.unit),
+            _range(row.prior_low, row.prior_high, row.unit),
+            _range(row.low, row.high, row.unit),
+            f"{row.width:.0%} {words}".strip(),
         )
-    ]
-    print_table(("choice", "value", ">prior", ">posterior"), rows)
+    return table
+
+
+def _choices(calibration: "Calibration") -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("choice", "value", "prior", "posterior")
+    for choice in calibration.choices:
+        for value, *weights in zip(choice.values, choice.prior, choice.posterior, strict=True):
+            table.add_row(choice.key, Text(value), *(f"{weight:.0%}" for weight in weights))
+    return table
 
 
 def _range(low: float, high: float, unit: str) -> str:
@@ -301,21 +314,25 @@ def _text(value: float | None, unit: str) -> str:
     return "" if value is None else amount(value, unit or Unit.COUNT)
 
 
-def _print_comparison(title: str, rows: Sequence["ComparedWorkload"]) -> None:
-    """Print times of an iteration, or of all streams together."""
-    cells = [
-        (
-            row.name,
+def _comparison(title: str, rows: Sequence["ComparedWorkload"]) -> "Table":
+    """Return a table of times of an iteration, or of all streams together."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(padding=(0, 0))
+    table.add_column(Text(f"{title} [us]"), overflow="fold")
+    for name in ("measured", "predicted", "90 % interval", "error", "of median"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            Text(row.name),
             _us(row.measured_s),
             _us(row.predicted_s),
             f"{interval_us(row.predicted_low_s, row.predicted_high_s)}{_mark(row)}",
             f"{row.error:+.1%}",
             f"{row.error_of_median:+.1%}",
         )
-        for row in rows
-    ]
-    head = (f"{title} [us]", ">measured", ">predicted", ">90 % interval", ">error", ">of median")
-    print_table(head, cells)
+    return table
 
 
 def interval_us(low_s: float, high_s: float) -> str:
@@ -335,14 +352,17 @@ def _us(seconds: float) -> str:
 
 def _published(study: str) -> None:
     """Fit a study's constants to its figures, in the units of both."""
+    from rich.console import Console
+    from rich.table import Table
+
     from etherweave.study.calibration import calibrate as fit
     from etherweave.study.folder import load_study
 
+    table = Table("constant", "figure", "target", "shipped", "fitted", "figure with fitted")
     try:
         with mistakes(ValueError):
-            rows = list(fit(load_study(study)))
+            for row in fit(load_study(study)):
+                table.add_row(*row)
     except KeyError as error:
         reject(error.args[0])
-    print_table(
-        ("constant", "figure", ">target", ">shipped", ">fitted", ">figure with fitted"), rows
-    )
+    Console().print(table)

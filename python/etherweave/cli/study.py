@@ -245,9 +245,15 @@ def _print_not_run(done: "StudyResult") -> None:
 
 
 def _print_checks(checks: "list[StudyCheck]", value_name: str) -> None:
-    other = ("basis",) * any(check.basis for check in checks)
-    head = ("check", "", f">{value_name}", ">published", "bounds", *other)
-    print_table(head, [(*_cells(check), *[check.reference] * len(other)) for check in checks])
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    has_other = any(check.basis for check in checks)
+    check_column = Column("check", overflow="fold")
+    table = Table(check_column, "", value_name, "published", "bounds", *["basis"] * has_other)
+    for check in checks:
+        table.add_row(*_cells(check), *[check.reference] * has_other)
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
 def _print_tried(failed: "list[StudyCheck]") -> None:
@@ -273,7 +279,8 @@ def _print_assumptions(rows: "list[dict[str, str]]") -> None:
 def _cells(check: "StudyCheck") -> tuple[str, ...]:
     low, high = ("" if bound is None else f"{bound:g}" for bound in check.tolerance)
     published = "" if check.published is None else f"{check.published:g} {check.unit}"
-    return check.id, "pass" if check.is_passed else "FAIL", check.text, published, f"{low} … {high}"
+    verdict = "[green]pass[/]" if check.is_passed else "[bold red]FAIL[/]"
+    return check.id, verdict, check.text, published, f"{low} … {high}"
 
 
 def _facts(done: "StudyResult", sampled: "SampledStudy") -> dict[str, Any]:

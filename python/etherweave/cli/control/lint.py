@@ -31,6 +31,7 @@ SUFFIXES = (".json", ".sh", ".cfg", ".conf", ".yaml", ".yml")
 SIZE_MAX = 64 * 2**20  # A configuration is smaller [B].
 FABRIC_SIZE_MAX = 512 * 2**20  # The policy of a fabric is smaller: 225 MB for 300,000 hosts [B].
 PLACES_SHOWN = 3
+BROKEN_MAX = 20  # Most files that are named with the reason why they cannot be read.
 COMMANDS_SHOWN = 8
 
 
@@ -77,8 +78,11 @@ def lint(
         broken: list[str] = []
         site = linter.read(_texts(paths, broken), broken)
         findings = linter.lint(site, names)
-    for mistake in broken:
-        print_error(mistake)
+    if len(broken) > BROKEN_MAX:
+        print_error(f"{len(broken):,} files cannot be read, the first: {broken[0]}")
+    else:
+        for mistake in broken:
+            print_error(mistake)
     if not (site.switches or site.hosts):
         if broken:
             raise typer.Exit(USAGE)
