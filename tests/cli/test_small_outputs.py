@@ -11,6 +11,7 @@ from etherweave.cli import replay
 from etherweave.cli.calibrate import interval_us, not_determined
 from etherweave.cli.lab import exec as lab_exec
 from etherweave.control.lab import lifecycle
+from support import command_line
 
 FACTS = {
     **{"hosts": ["a"], "ranks": 2, "span_ns": 2e6, "library": "Open MPI", "calls": 7},

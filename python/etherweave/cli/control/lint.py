@@ -31,7 +31,8 @@ SUFFIXES = (".json", ".sh", ".cfg", ".conf", ".yaml", ".yml")
 SIZE_MAX = 64 * 2**20  # A configuration is smaller [B].
 FABRIC_SIZE_MAX = 512 * 2**20  # The policy of a fabric is smaller: 225 MB for 300,000 hosts [B].
 PLACES_SHOWN = 3
-BROKEN_MAX = 20  # Most files that are named with the reason why they cannot be read.
+BROKEN_MAX = 20
+"""Most files that cannot be read beside which others are checked: more are no configurations."""
 COMMANDS_SHOWN = 8
 
 
@@ -79,10 +80,9 @@ def lint(
         site = linter.read(_texts(paths, broken), broken)
         findings = linter.lint(site, names)
     if len(broken) > BROKEN_MAX:
-        print_error(f"{len(broken):,} files cannot be read, the first: {broken[0]}")
-    else:
-        for mistake in broken:
-            print_error(mistake)
+        reject(f"{len(broken):,} files cannot be read, the first: {broken[0]}")
+    for mistake in broken:
+        print_error(mistake)
     if not (site.switches or site.hosts):
         if broken:
             raise typer.Exit(USAGE)
