@@ -101,7 +101,7 @@ def starter(options: LaunchOptions, site: ClusterSite) -> RankStarter:
 def _check_hosts(file: Path) -> None:
     """Reject a file of hosts without any, of which mpirun says something else."""
     if not file.is_file():
-        return  # What mpirun says of that is plain.
+        return  # mpirun itself names a file that is not there.
     lines = (line.partition("#")[0] for line in read_text(file).splitlines())
     if not any(map(str.strip, lines)):
         raise MeasureError(f"{file}: no host; expected a line with the name of each")
