@@ -140,7 +140,7 @@ def test_of_several_launches_the_median_counts() -> None:
 
 def test_a_fabric_of_ultra_ethernet_has_a_name_and_no_published_figure() -> None:
     """A full frame has 20 B of IPv4, 8 of UDP, 12 of packet delivery, 44 of semantics, a tag."""
-    uet = {"transport": {"uet": {}}, "flow_control": {"none": {}}}
+    uet: dict[str, object] = {"transport": {"uet": {}}, "flow_control": {"none": {}}}
     result = run({"ping": JOBS["ping"]}, **uet)
     assert [published(quantity, fabric(result)) for quantity in quantities(result)] == [[]]
     own = fabric(result)
