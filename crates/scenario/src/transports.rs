@@ -101,9 +101,9 @@ pub(crate) fn check_timers(scenario: &Scenario, topology: &Topology) -> Result<(
 
 /// Warnings about transports that are known before a run.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> impl Iterator<Item = String> {
-    let range = short_range(scenario, topology);
-    let paths = [late_marks(scenario, topology), short_round_trip(scenario, topology), range];
-    paths.into_iter().flatten().chain(credits_beside_pauses(scenario))
+    let paths = [late_marks(scenario, topology), short_round_trip(scenario, topology)];
+    let flights = short_flights(scenario, topology);
+    paths.into_iter().flatten().chain(flights).chain(credits_beside_pauses(scenario))
 }
 
 /// Windows for a round trip that a cable alone exceeds.
@@ -119,15 +119,16 @@ fn short_round_trip(scenario: &Scenario, topology: &Topology) -> Option<String> 
 }
 
 /// Packet numbers and windows that end before the bytes of a round trip do.
-fn short_range(scenario: &Scenario, topology: &Topology) -> Option<String> {
+fn short_flights(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let ports = topology.host_channels(HostId::new(0));
-    let rate = topology.channel(*ports.first()?).rate;
+    let cable = topology.channels().iter().map(|channel| channel.length).max();
+    let (Some(&port), Some(cable)) = (ports.first(), cable) else { return Vec::new() };
+    let rate = topology.channel(port).rate;
     // Planes, of which each has a port of a host, have one rate.
     let (taken, sender) = match host_ports::is_per_packet(scenario) {
         true if ports.len() > 1 => (ports.len() as u64, format!("{} ports of {rate}", ports.len())),
         _ => (1, rate.to_string()),
     };
-    let cable = topology.channels().iter().map(|channel| channel.length).max()?;
     let propagation = cable.propagation_time() * 2;
     let flight = |trip: Duration| Bytes::new(rate.bytes_in(trip).get() * taken);
     let of_packets = |own: &Transport| {
@@ -157,7 +158,14 @@ fn short_range(scenario: &Scenario, topology: &Topology) -> Option<String> {
             )
         })
     };
-    scenario.each_transport().find_map(|own| of_packets(own).or_else(|| of_bytes(own)))
+    let of_job = |(number, job): (usize, &JobSpec)| {
+        let own = scenario.transport_of(job);
+        let text = of_packets(own).or_else(|| of_bytes(own))?;
+        Some(if job.transport.is_some() { format!("job.{number}.{text}") } else { text })
+    };
+    let mut warnings: Vec<String> = scenario.job.iter().enumerate().filter_map(of_job).collect();
+    warnings.dedup();
+    warnings
 }
 
 fn nscc_round_trips(scenario: &Scenario) -> impl Iterator<Item = Duration> {
@@ -322,7 +330,8 @@ mod tests {
             );
             Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
         };
-        let expected = "transport.roce.window: 1MB; 100Gb/s for 100us, there and back over 10km of cable, are 1250kB";
+        let expected =
+            "job.0.transport.roce.window: 1MB; 100Gb/s for 100us, there and back over 10km of cable, are 1250kB";
         let short = warnings("1MB");
         assert!(short.iter().any(|warning| warning.starts_with(expected) && warning.contains("to 80 %")), "{short:?}");
         assert!(!warnings("2MB").iter().any(|warning| warning.contains("window")));

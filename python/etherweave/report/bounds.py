@@ -40,7 +40,7 @@ class Wire(NamedTuple):
     """A full frame."""
 
     payload: int  # Bytes of the application.
-    octets: int  # That it takes of the link, untagged, with preamble and gap [bytes].
+    octets: int  # That it takes of the link, with preamble and gap [bytes].
 
     @property
     def share(self) -> float:

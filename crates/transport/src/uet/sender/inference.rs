@@ -107,14 +107,15 @@ impl UetSender {
     }
 
     /// Time at which the tail is lost unless an answer comes: packets that nothing follows, so that none overtakes
-    /// them. They have as long as SLEEK waits for its probe, doubled with each tail lost in a row.
+    /// them. They have as long as SLEEK waits for its probe, and at least the longest round trip so far, doubled with
+    /// each tail lost in a row.
     pub(super) fn await_tail(&mut self, now: Time, params: &UetParams) -> Option<Time> {
         let infers = params.delivery != Delivery::Uud && self.reordering(params) > 0;
         if !infers || !self.is_tail(params) {
             return None;
         }
         let patience = match &self.congestion {
-            Some(window) => window.probe_after()?,
+            Some(window) => window.probe_after()?.max(self.inference.round_trip.unwrap_or_default()),
             None => Duration::from_ps(self.inference.round_trip?.as_ps() / 4 * 7),
         };
         self.inference.tail = Some(now + patience * (1 << self.inference.tails.min(TAIL_DOUBLINGS_MAX)));
@@ -125,7 +126,8 @@ impl UetSender {
     /// not losses.
     fn is_tail(&self, params: &UetParams) -> bool {
         let is_over = self.next == self.posted && self.lost_count == 0;
-        !self.packets.is_empty() && !self.may_send(params) && (is_over || self.congestion.is_none())
+        let is_open = self.congestion.is_none() || self.has_window();
+        !self.packets.is_empty() && !self.may_send(params) && (is_over || is_open)
     }
 
     /// Takes for lost what is missing of a tail whose time is over: the packet that was sent last, whose answer will
@@ -265,6 +267,33 @@ mod tests {
         sender.on_answer(at(8), &AckHeader { cumulative: 1, answered: -1, ..AckHeader::default() }, false, &params);
         assert_eq!(send(&mut sender, 20), Some(at(34)));
         assert_eq!((lost(&mut sender, &params, at(34)), sender.timeouts), (vec![1], 0));
+    }
+
+    /// A window for 12 us and 9 us more, beside a round trip of 100 us.
+    #[test]
+    fn a_tail_has_at_least_the_longest_round_trip_so_far() {
+        let params = UetParams { nscc: Some(Nscc::default()), ..UetParams::default() };
+        let mut sender = UetSender::new(&params, BitRate::from_gbps(100));
+        let send = |sender: &mut UetSender, us| {
+            sender.post(1000, Operation::Write);
+            sender.next_packet(at(us), &params, &params.headers()).unwrap();
+            sender.start_timer(at(us), &params);
+            sender.inference.tail
+        };
+        assert_eq!(send(&mut sender, 0), Some(at(21)), "none is known");
+        sender.on_answer(at(100), &AckHeader { cumulative: 1, answered: -1, ..AckHeader::default() }, false, &params);
+        assert_eq!(send(&mut sender, 200), Some(at(300)));
+    }
+
+    /// Packet 0 is lost, and no number is left for a packet that could overtake it. The least round trip is 8 us, and
+    /// the target is 9 us.
+    #[test]
+    fn packets_that_fill_the_range_of_numbers_are_a_tail() {
+        let params = UetParams { nscc: Some(Nscc::default()), psn_range: 4, ..UetParams::default() };
+        let mut sender = sender(&params);
+        let ack = AckHeader { answered: 3, bitmap: 0b111, ..AckHeader::default() };
+        assert_eq!(sender.on_answer(at(8), &ack, false, &params), Some(at(25)));
+        assert_eq!((lost(&mut sender, &params, at(25)), sender.timeouts), (vec![0], 0));
     }
 
     #[test]
