@@ -118,6 +118,8 @@ def test_ports_of_hosts_are_access_ports_or_routed_and_others_stay() -> None:
 
     access = texts(HostPorts(10))
     assert access["eos"].count("switchport access vlan 10\n") == 2
+    assert access["eos"].count("\nvlan 10\n") == access["onyx"].count("   vlan 10\n   exit\n") == 1
+    assert "nv set bridge domain br_default vlan 10\n" in access["cumulus"]
     assert "nv set interface swp1-2 bridge domain br_default access 10\n" in access["cumulus"]
     assert "interface ethernet 1/1-1/2 switchport access vlan 10\n" in access["onyx"]
     tables = json.loads(access["sonic"])
@@ -126,7 +128,7 @@ def test_ports_of_hosts_are_access_ports_or_routed_and_others_stay() -> None:
     routed = texts(HostPorts(None))
     assert routed["eos"].count("no switchport\n") == 2
     assert "interface ethernet 1/1-1/2 no switchport force\n" in routed["onyx"]
-    assert "bridge" not in routed["cumulus"]
+    assert "bridge" not in routed["cumulus"] and "vlan" not in routed["eos"] + routed["onyx"]
     assert [*json.loads(routed["sonic"])["INTERFACE"]] == ["Ethernet0", "Ethernet8"]
 
 

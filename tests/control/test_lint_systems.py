@@ -11,7 +11,7 @@ import pytest
 from etherweave.control import lint
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
-from etherweave.control.qos.policy import PolicyError
+from etherweave.control.qos.policy import HostPorts, PolicyError
 from support.hostile import rounds
 from support.lint_mistakes import FILES, Mistake, exported, mistakes
 from support.linted import SCENARIO, Files, found
@@ -62,6 +62,27 @@ def test_each_mistake_is_found_in_the_commands_of_each_system(case: Mistake) -> 
     leaf = f"leaf0/{FILES[case.system]}"
     assert case.text in [finding.found for finding in result.get(case.rule, [])], result
     assert all(file == leaf for finding in result[case.rule] for file, _ in finding.places)
+
+
+@pytest.mark.parametrize(
+    ("system", "created"),
+    [
+        ("eos", "vlan 10\n"),
+        ("onyx", "   vlan 10\n"),
+        ("cumulus", "nv set bridge domain br_default vlan 10\n"),
+    ],
+)
+def test_an_access_port_needs_its_vlan(system: str, created: str) -> None:
+    options = ExportOptions(system=system, host_ports=HostPorts(10))
+    leaves = files(policy(SCENARIO, options=options), system)
+    assert not found(leaves) and not lint.read(leaves).unread
+    leaves = {name: text for name, text in leaves.items() if not name.endswith(".yaml")}
+    leaf = f"leaf0/{FILES[system]}"
+    without = leaves | {leaf: leaves[leaf].replace(f"\n{created}", "\n")}
+    missing = found(without)["references"]
+    assert {finding.found for finding in missing} == {
+        "access VLAN is 10, which the switch does not have"
+    }
 
 
 def written(name: str) -> str:

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from etherweave.control.lint.dialects import BEGIN, Dialect
 from etherweave.control.lint.eos_policies import REST, PolicyMaps
 from etherweave.control.lint.port_settings import (
+    ACCESS_VLAN,
     EIGHT,
     PORTS_MAX,
     Settings,
     SwitchSettings,
     limited,
+    listed,
     mapped,
     names,
     priority,
@@ -151,13 +153,17 @@ class _EosReader:
                 "drop-precedence",
                 _,
             ]:
-                switch.every |= mapped(_listed(dscps, 63), priority(number))
+                switch.every |= mapped(listed(",".join(dscps), 63), priority(number))
             case ["qos", "map", "dscp", *dscps, "to", "traffic-class", number] if dscps:
-                switch.every |= mapped(_listed(dscps, 63), priority(number))
+                switch.every |= mapped(listed(",".join(dscps), 63), priority(number))
             case ["qos", "map", "cos", *cos, "to", "traffic-class", number] if cos:
-                switch.every |= {("pcp", pcp): priority(number) for pcp in _listed(cos, 7)}
+                switch.every |= {("pcp", pcp): priority(number) for pcp in listed(",".join(cos), 7)}
             case ["qos", "map", "traffic-class", *classes, "to", "tx-queue", queue] if classes:
-                switch.every |= {("queue", level): priority(queue) for level in _listed(classes, 7)}
+                switch.every |= {
+                    ("queue", level): priority(queue) for level in listed(",".join(classes), 7)
+                }
+            case ["vlan", vlans] if vlans[0].isdecimal() and not self._is_inner:
+                return switch.create_vlans(vlans)
             case ["priority-flow-control", "pause", "watchdog", *rest] if rest:
                 return self._watchdog(rest)
             case ["qos", "random-detect", "ecn", "global-buffer", *rest]:
@@ -209,6 +215,9 @@ class _EosReader:
             case ["service-profile", name]:
                 self._services |= dict.fromkeys(self._names, name)
                 self.switch.refer("service-profile", name)
+                return True
+            case ["switchport", "access", "vlan", vlan]:
+                self.switch.refer(ACCESS_VLAN, vlan)
                 return True
             case ["service-policy", *kind, "input", name] if kind and self._names:
                 self._served |= dict.fromkeys(self._names, name)
@@ -327,14 +336,6 @@ def _interfaces(text: str) -> Iterator[str]:
             continue  # A subinterface has the queues of its port.
         for number in names(low[at], high[at], PORTS_MAX):
             yield kind + "/".join([*low[:at], str(number), *low[at + 1 :]])
-
-
-def _listed(words: list[str], most: int) -> Iterator[str]:
-    """Return numbers of a list: ``0 1 2``, ``0-7``, ``0,1``."""
-    for part in ",".join(words).split(","):
-        first, _, last = part.partition("-")
-        whole(last or first, most)
-        yield from map(str, names(first, last or first, most + 1))
 
 
 def _milliseconds(text: str) -> str:

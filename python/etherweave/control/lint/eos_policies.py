@@ -95,10 +95,4 @@ def _action(verb: str, words: list[str]) -> port_settings.Settings:
 
 
 def _numbers(text: str, most: int) -> list[str]:
-    numbers = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        low, high = (port_settings.NAMED.get(end, end) for end in (first, last or first))
-        port_settings.whole(str(high), most)
-        numbers += [str(name) for name in port_settings.names(str(low), str(high), most + 1)]
-    return numbers
+    return port_settings.listed(text, most, port_settings.NAMED)

@@ -9,11 +9,13 @@ from collections.abc import Iterable
 
 from etherweave.control.lint.dialects import Dialect
 from etherweave.control.lint.port_settings import (
+    ACCESS_VLAN,
     EIGHT,
     PORTS_MAX,
     Settings,
     SwitchSettings,
     limited,
+    listed,
     mapped,
     priority,
     put,
@@ -109,6 +111,10 @@ class _NvueReader:
                     self.switch.refer(f"{side} service-pool", rest[-1])
             case ["qos", kind, profile, *_] if kind in PROFILES:
                 self.switch.define(f"qos {kind} profile", profile)
+            case ["bridge", "domain", _, "vlan", vlans, *_]:
+                self.switch.create_vlans(vlans)
+            case ["interface", _, "bridge", "domain", _, "access", vlan]:
+                self.switch.refer(ACCESS_VLAN, vlan)
             case ["interface", _, "qos", kind, "profile", profile] if kind in PROFILES:
                 self.switch.refer(f"qos {kind} profile", profile)
 
@@ -275,16 +281,16 @@ def _mapping(words: list[str]) -> Settings | None:
         case ["port-default-sp", number]:
             return {("default",): priority(number)}
         case ["pcp", pcps, "switch-priority", number]:
-            return {("pcp", pcp): priority(number) for pcp in _numbers(pcps, 7)}
+            return {("pcp", pcp): priority(number) for pcp in listed(pcps, 7)}
         case ["dscp", dscps, "switch-priority", number]:
-            return mapped(_numbers(dscps, 63), priority(number))
+            return mapped(listed(dscps, 63), priority(number))
     return None
 
 
 def _queues(words: list[str]) -> Settings | None:
     match words:
         case ["switch-priority", numbers, "traffic-class", queue]:
-            return {("queue", number): priority(queue) for number in _numbers(numbers, 7)}
+            return {("queue", number): priority(queue) for number in listed(numbers, 7)}
     return None
 
 
@@ -292,16 +298,16 @@ def _scheduler(words: list[str]) -> Settings | None:
     match words:
         case ["traffic-class", queues, "mode", "strict" | "dwrr" as mode]:
             shares = {"strict": "strict", "dwrr": "fair"}
-            return {("share", number): shares[mode] for number in _numbers(queues, 7)}
+            return {("share", number): shares[mode] for number in listed(queues, 7)}
         case ["traffic-class", queues, "bw-percent", weight]:
-            return {("share", queue): f"wrr {whole(weight, 100)}" for queue in _numbers(queues, 7)}
+            return {("share", queue): f"wrr {whole(weight, 100)}" for queue in listed(queues, 7)}
     return None
 
 
 def _pfc(words: list[str]) -> Settings | None:
     match words:
         case ["switch-priority", numbers]:
-            return {("pause",): "on"} | {("lossless", key): "on" for key in _numbers(numbers, 7)}
+            return {("pause",): "on"} | {("lossless", key): "on" for key in listed(numbers, 7)}
         case ["rx" | "tx", "disable" | "disabled"]:
             return {("asymmetric",): "on"}
         case ["rx" | "tx", "enable" | "enabled"]:
@@ -339,7 +345,7 @@ def _congestion(words: list[str]) -> Settings | None:
         fields = {sizes[words[2]]: str(whole(words[3]))}
     if fields is None:
         return None
-    queues = _numbers(words[1], 7)
+    queues = listed(words[1], 7)
     return {("ecn", queue, key): value for queue in queues for key, value in fields.items()}
 
 
@@ -353,10 +359,6 @@ _KINDS = {
 }
 """Profiles of ports."""
 PROFILES = (*_KINDS, "remark", "egress-shaper")  # The same, and those that rules do not read.
-
-
-def _numbers(text: str, most: int) -> list[str]:
-    return [str(whole(text, most)) for text in limited(nvue_names(text, most + 1))]
 
 
 def _read_yaml(text: str) -> SwitchSettings:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from etherweave.control.lint.dialects import BEGIN, Dialect
 from etherweave.control.lint.port_settings import (
+    ACCESS_VLAN,
     EIGHT,
     PORTS_MAX,
     Settings,
@@ -97,6 +98,9 @@ class _OnyxReader:
                 return self._of_ports([kind, places], rest)
             case ["no", "interface", kind, places, *rest] if rest:
                 return self._of_ports([kind, places], ["no", *rest])
+            case ["vlan", vlans]:
+                self._interface = []
+                return switch.create_vlans(vlans)
             case ["dcb", "priority-flow-control", "enable"]:
                 self.is_enabled = True
             case ["dcb", "priority-flow-control", "priority", number, "enable"]:
@@ -178,6 +182,8 @@ class _OnyxReader:
                 profile = f"{pool} {share}" if share == "shared alpha inf" else LIMITED
                 self.switch.profiles[profile] = {"pool": pool}
                 return _put(places, {("egress", priority(queue.partition(".tc")[2])): profile})
+            case ["switchport", "access", "vlan", vlan]:
+                self.switch.refer(ACCESS_VLAN, vlan)
         settings = _settings(words)
         if settings is None:
             return words[0] in IGNORED

@@ -40,6 +40,8 @@ NAMED = {
 PORTS_MAX = 4096  # Ports of a command.
 WORK_MAX = 2_000_000  # Ports of all commands of a switch together.
 COMMAND_MAX = 60  # Length of a command that is not known, in a note [characters].
+ACCESS_VLAN = "access VLAN"  # Words of a port's reference to a VLAN; VLAN 1 always exists.
+VLAN_MAX = 4094  # IEEE 802.1Q, 9.6.
 PAUSES = "send receive"  # Both directions of 802.3x pauses.
 COMPUTED = "NULL"  # The profile of a group that the switch computes.
 DEFAULTS: Settings = {
@@ -68,7 +70,7 @@ class SwitchSettings:
     unread: dict[str, str] = field(default_factory=dict)
     """First command of each kind that is not known, with its place, by its first words."""
     unused: list[str] = field(default_factory=list)  # Profiles that no port has.
-    defined: dict[str, dict[str, None]] = field(default_factory=dict)
+    defined: dict[str, dict[str, None]] = field(default_factory=lambda: {ACCESS_VLAN: {"1": None}})
     """Names that commands configure or that always exist, by the words of a reference."""
     references: list[tuple[str, str, str]] = field(default_factory=list)  # Place, words and name.
     place: str = ""  # Place of the command that is read.
@@ -99,6 +101,11 @@ class SwitchSettings:
     def refer(self, words: str, name: str) -> None:
         """Keep a reference of the command that is read."""
         self.references.append((self.place, words, name))
+
+    def create_vlans(self, text: str) -> bool:
+        """Keep VLANs that a command creates."""
+        self.define(ACCESS_VLAN, *listed(text, VLAN_MAX))
+        return True
 
     def missing(self) -> Iterator[MissingName]:
         """Return the references to what no command configures."""
@@ -326,6 +333,20 @@ def names(first: str, last: str, span_max: int) -> Iterator[int]:
     if not low <= high < low + span_max:
         raise ValueError(f"{first}-{last}")
     yield from range(low, high + 1)
+
+
+def listed(text: str, most: int, named: Mapping[str, int] | None = None) -> list[str]:
+    """Return the numbers of a list with ranges: ``0,2-4``; some may have names.
+
+    Raises ``ValueError`` when one is larger than ``most``.
+    """
+    numbers: list[str] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        low, high = (str((named or {}).get(end, end)) for end in (first, last or first))
+        whole(high, most)
+        numbers += map(str, names(low, high, most + 1))
+    return numbers
 
 
 def limited(texts: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 Tree: TypeAlias = dict[str, "Tree | str"]
 
-COLLECTIONS = ("member", "switch-priority", "traffic-class", "dscp", "pcp", "interface")
+COLLECTIONS = ("member", "switch-priority", "traffic-class", "dscp", "pcp", "interface", "vlan")
 """Nodes below which names stand: what follows is a key, with a value or without one."""
 SCALARS = ("qos mapping", "qos egress-queue-mapping")
 """Below these, a name is a value at the end of a command: ``dscp 26 switch-priority 3``."""

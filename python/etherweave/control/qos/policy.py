@@ -307,6 +307,11 @@ class Policy:
             for priority in self.priorities
         }
 
+    def access_vlan(self, switch: SwitchPolicy) -> int | None:
+        """Return the VLAN of a switch's access ports; none where it has no such ports."""
+        has_hosts = any(port.is_host for port in switch.ports)
+        return self.host_ports.vlan if self.host_ports and has_hosts else None
+
     def lossy_group(self) -> int | None:
         """Return the group of all lossy priorities: the first that no lossless one has."""
         lossy = (priority.number for priority in self.priorities if not priority.is_lossless)
