@@ -152,6 +152,8 @@ def test_trimmed_frames_have_the_size_of_the_switch_and_headers_that_decode(tmp_
         # 128 B with the check sequence, which captures leave out, and the tag.
         assert len(frame) == 124
         assert (frame[IP].len, frame[UDP].len) == (106, 86)
+        # DSCP 50, 8 times the priority and 2, with ECN behind.
+        assert frame[IP].tos >> 2 == 50
         # A request of reliable unordered delivery and a standard request: type 2, next header 3.
         prologue = int.from_bytes(bytes(frame[UDP].payload)[:2], "big")
         assert (frame[UDP].dport, prologue >> 11, prologue >> 7 & 15) == (4793, 2, 3)

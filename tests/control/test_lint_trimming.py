@@ -10,7 +10,7 @@ import pytest
 from etherweave.control import lint
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
-from etherweave.control.qos.policy import SonicForm
+from etherweave.control.qos.policy import PolicyError, SonicForm
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "trimming.toml"
 WHOLE = ExportOptions(sonic=SonicForm(is_whole=True))
@@ -18,13 +18,14 @@ FILE = "switch0/config_db.json"
 Tables = dict[str, Any]
 
 
-def exported() -> dict[str, str]:
-    return dict(files(policy(SCENARIO, options=WHOLE), "sonic"))
+def exported(**trimming: int) -> dict[str, str]:
+    overrides = {f"switch.trimming.{key}": value for key, value in trimming.items()}
+    return dict(files(policy(SCENARIO, overrides, options=WHOLE), "sonic"))
 
 
-def faults(change: Callable[[Tables], object]) -> list[tuple[str, str, str]]:
+def faults(change: Callable[[Tables], object], **trimming: int) -> list[tuple[str, str, str]]:
     """Return place, text and expectation of each finding of the rule after a change."""
-    written = exported()
+    written = exported(**trimming)
     tables = json.loads(written[FILE])
     change(tables)
     rows = lint.lint(lint.read(written | {FILE: json.dumps(tables)}))
@@ -118,3 +119,55 @@ def test_trimming_that_is_half_configured_or_unlike_the_scenario_is_a_fault() ->
     }
     rows = faults(lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update(size="256"))
     assert rows == [("SWITCH_TRIMMING|GLOBAL", "size 256", "128, as in the scenario")]
+
+
+def entry(**fields: str) -> Callable[[Tables], object]:
+    return lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update(fields)
+
+
+def test_a_stated_code_point_and_queue_are_exported() -> None:
+    written = exported(code_point=48, queue=5)
+    tables = json.loads(written[FILE])
+    assert tables["SWITCH_TRIMMING"]["GLOBAL"] == {
+        "size": "128",
+        "dscp_value": "48",
+        "queue_index": "5",
+    }
+    # Queue 5 of the switch that trims and queue 6 of those that follow do not trim again.
+    rows = tables["BUFFER_QUEUE"].items()
+    own = {key for key, row in rows if row["profile"] == "egress_trimmed_profile"}
+    assert {key.partition("|")[2] for key in own} == {"5", "6"}
+    assert lint.lint(lint.read(written)) == []
+    assert [text for _, text, _ in faults(entry(queue_index="dynamic"), queue=5)] == [
+        "queue_index dynamic"
+    ]
+
+
+def test_a_queue_by_map_is_that_of_the_code_point() -> None:
+    assert faults(entry(queue_index="dynamic")) == []
+
+
+def test_a_code_point_of_the_last_hop_is_by_class_and_port() -> None:
+    marks = {"code_point": 48, "last_hop_code_point": 49}
+    written = exported(**marks)
+    tables = json.loads(written[FILE])
+    assert tables["SWITCH_TRIMMING"]["GLOBAL"] == {
+        "size": "128",
+        "dscp_value": "from-tc",
+        "tc_value": "6",
+        "queue_index": "6",
+    }
+    # The only switch has hosts alone.
+    bound = {row["tc_to_dscp_map"] for row in tables["PORT_QOS_MAP"].values()}
+    assert [tables["TC_TO_DSCP_MAP"][name] for name in bound] == [{"6": "49"}]
+    assert lint.lint(lint.read(written)) == []
+    (first, *_) = sorted(tables["PORT_QOS_MAP"])
+    assert faults(lambda tables: tables["PORT_QOS_MAP"][first].pop("tc_to_dscp_map"), **marks) == [
+        (first, "trimmed packets have no DSCP", "49, as in the scenario")
+    ]
+
+
+def test_a_code_point_that_another_priority_has_is_rejected() -> None:
+    options = ExportOptions(sonic=SonicForm(is_whole=True), dscps={3: 48})
+    with pytest.raises(PolicyError, match=r"switch\.trimming\.code_point: 48, which --dscp"):
+        policy(SCENARIO, {"switch.trimming.code_point": 48}, options=options)

@@ -132,8 +132,13 @@ fn check_priorities(errors: &mut InputErrors, scenario: &Scenario) {
         let is_lossless = !expects_no_loss || !scenario.fidelity(job).is_packet() || lossless.contains(&job.priority);
         let mistake = format!("RoCE in priority {}, which loses packets", job.priority.get());
         errors.check(InputError::unless(is_lossless, format!("job.{number}.priority"), mistake, expected));
-        let is_trimmed = scenario.switch.trimming.is_some_and(|trimming| trimming.priority == job.priority);
-        let expected = "another one than switch.trimming.priority: trimmed packets would join the queue that is full";
+        let class = scenario.ets.class_of_priority[job.priority.index()];
+        let is_trimmed = scenario
+            .switch
+            .trimming
+            .is_some_and(|trimming| trimming.priority == job.priority || trimming.queue == Some(class));
+        let expected = "another one than switch.trimming.priority, and a class that is not switch.trimming.queue: \
+                        trimmed packets would join the queue that is full";
         let key = format!("job.{number}.priority");
         errors.check(InputError::unless(!is_trimmed, key, job.priority.get(), expected));
     }

@@ -39,7 +39,8 @@ impl Switches {
     fn queue_trimmed(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
         let packet = &wires.packets[handle];
         let (bytes, group) = (packet.stored(), wires.constants.group(packet.ingress, packet.priority));
-        let class = wires.constants.scheduler.class(packet.priority);
+        let stated = wires.constants.params.switch.trimming.and_then(|trimming| trimming.queue);
+        let class = stated.map_or_else(|| wires.constants.scheduler.class(packet.priority), usize::from);
         let queued = wires.ports[egress].queue(class).bytes;
         let switch = wires.switch_of_port(egress);
         let buffer = &mut self.switches[switch].buffer;

@@ -1845,7 +1845,10 @@ class TriggerCongestion(Table):
     packets: Key[int | None, int]
 
 class Trimming(Table):
+    code_point: Key[int | None, int]
+    last_hop_code_point: Key[int | None, int]
     priority: Key[int, int]
+    queue: Key[int | None, int]
     size: Key[str, str]
 
 class UetFrames(Table):

@@ -12,6 +12,7 @@ pub use etherweave_transport::frame::{ethernet, size};
 
 use etherweave_transport::packet::FrameEnds;
 
+use crate::packet::{Packet, PacketKind, flags};
 use crate::{capture::Captured, capture::CapturedFrame, params::FlowControl, params::SimParams};
 
 /// The octets of a captured frame from the destination address on, without the frame check sequence.
@@ -30,8 +31,17 @@ pub fn octets(frame: &CapturedFrame, params: &SimParams) -> Vec<u8> {
             let (kind, above) = transport.octets(&ends, &packet.content(), side.as_deref());
             let mut octets = ethernet::header(source, destination, packet.priority, kind);
             octets.extend(above);
+            remark(&mut octets, packet, params);
             ethernet::pad(&mut octets);
             octets
         }
+    }
+}
+
+/// Gives a trimmed packet its code point, in place of 0.
+fn remark(octets: &mut [u8], packet: &Packet, params: &SimParams) {
+    let trimming = params.switch.trimming.filter(|_| packet.kind == PacketKind::Data && packet.has(flags::TRIMMED));
+    if let Some(trimming) = trimming {
+        ethernet::set_code_point(octets, trimming.code_point(packet.has(flags::LAST_HOP)));
     }
 }

@@ -11,7 +11,7 @@ use super::{octets, pcapng};
 use crate::capture::{Captured, CapturedFrame, SideContent};
 use crate::frame::pause::PauseFrame;
 use crate::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind, flags};
-use crate::params::{FlowControl, GlobalPause, Hpcc, Pfc, RoceParams, RoceVersion, SimParams, Transport};
+use crate::params::{FlowControl, GlobalPause, Hpcc, Pfc, RoceParams, RoceVersion, SimParams, Transport, Trimming};
 
 /// Frame check sequence, which captures leave out [B].
 const CHECK: u32 = 4;
@@ -122,6 +122,31 @@ fn every_frame_of_ultra_ethernet_is_as_long_as_the_simulation_reckons() {
     let params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
     let trimmed = Packet { wire: 128 + PREAMBLE_AND_GAP, flags: flags::TRIMMED, ..packet(PacketKind::Data, 0, 0) };
     assert_eq!(on_the_wire(&packet_octets(trimmed, None, &params)), 148);
+}
+
+/// Trimmed packets have DSCP 50 of priority 6, or the code points of the scenario. Checksums are right: the words of a
+/// header add up to ffff.
+#[test]
+fn a_trimmed_packet_has_the_code_point_of_its_hop() {
+    let mut params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
+    let mut trimming = Trimming::default();
+    let mut check = |trimming: Trimming, expected: [u8; 2]| {
+        params.switch.trimming = Some(trimming);
+        let octets = [flags::TRIMMED, flags::LAST_HOP].map(|flags| {
+            let packet = Packet { wire: 128 + PREAMBLE_AND_GAP, flags, ..packet(PacketKind::Data, 0, 0) };
+            packet_octets(packet, None, &params)
+        });
+        for frame in &octets {
+            let words = frame[18..38].chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(word[1]));
+            assert_eq!(words.sum::<u64>() % 0xffff, 0);
+        }
+        assert_eq!(octets.map(|frame| frame[19] >> 2), expected);
+    };
+    check(trimming, [50, 50]);
+    trimming.code_point = Some(48);
+    check(trimming, [48, 48]);
+    trimming.last_hop_code_point = Some(49);
+    check(trimming, [48, 49]);
 }
 
 /// A request with number 7 and entropy value 0x1234 that asks for an acknowledgement of a new context, the last of its

@@ -76,6 +76,34 @@ fn each_trimmed_packet_is_reported_and_sent_again_and_nothing_is_dropped() {
     }
 }
 
+/// A static queue of class 5, strict beside the shared class 7 of acknowledgements and priority 6 by its map, trims as
+/// many packets as one by the map: class 5 holds nothing else, and data waits for it alike.
+#[test]
+fn trimmed_packets_may_join_a_static_queue() {
+    let [by_map, fixed] = [None, Some(5)].map(|queue| {
+        let mut params = params(UetParams { psn_range: 64, ..UetParams::default() });
+        let Transport::Uet(uet) = &mut params.transport else { unreachable!("uet") };
+        uet.control_priority = Some(Priority::new(7));
+        params.switch.trimming = Some(Trimming { queue, ..Trimming::default() });
+        checked(&experiment(one_switch(9), params, vec![job_of(incast(8, 200_000), Priority::new(0))]), 6_400_000)
+    });
+    assert!(fixed.flows == by_map.flows && trimmed(&fixed) == trimmed(&by_map));
+}
+
+/// A static queue that shares the link with data half and half delays reports, which a strict one does not.
+#[test]
+fn the_weight_of_a_static_queue_is_that_of_trimmed_packets() {
+    let ends = [None, Some(1)].map(|queue| {
+        let mut params = params(UetParams { psn_range: 1024, ..UetParams::default() });
+        params.ets.weights = [99, 1, 0, 0, 0, 0, 0, 0];
+        params.switch.trimming = Some(Trimming { queue, ..Trimming::default() });
+        let report = run(&experiment(one_switch(9), params, vec![job_of(incast(8, 200_000), Priority::new(0))]), 1);
+        report.ports.iter().filter(|row| row.priority == Priority::new(6)).map(|row| row.drops_packets).sum::<u64>()
+    });
+    assert_eq!(ends[0], 0);
+    assert!(ends[1] > 0, "a hundredth of the link has no room for the headers of seven eighths of the packets");
+}
+
 /// Windows of 31 senders close below what is out, and less than the receiver waits for may come of that: control
 /// packets ask for it, and nothing waits for a timer.
 #[test]

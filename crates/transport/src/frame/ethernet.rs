@@ -6,6 +6,8 @@ use super::{checksum::internet, size::SHORTEST_FRAME};
 
 /// 802.1Q tag.
 const VLAN: u16 = 0x8100;
+/// Addresses, tag and type [B].
+const HEADER: usize = 18;
 
 /// A locally administered address for each host.
 pub fn mac(host: HostId) -> [u8; 6] {
@@ -34,6 +36,15 @@ pub fn header(source: HostId, destination: HostId, priority: u8, kind: u16) -> V
 pub fn pad(frame: &mut Vec<u8>) {
     let shortest = (SHORTEST_FRAME - 4) as usize;
     frame.resize(frame.len().max(shortest), 0);
+}
+
+/// Sets the code point (RFC 2474) of a frame whose IPv4 header follows [`header`], and its checksum.
+pub fn set_code_point(frame: &mut [u8], code_point: u8) {
+    let header = &mut frame[HEADER..HEADER + 20];
+    header[1] = code_point << 2 | header[1] & 3;
+    header[10..12].fill(0);
+    let sum = internet(&[header]);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// An IPv4 header for `payload` bytes, its two ECN bits as given (RFC 791, RFC 3168).

@@ -7,6 +7,7 @@ from etherweave.control.lint.config_db import ConfiguredSwitch, reference, spans
 from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.queues import size_of
 from etherweave.control.lint.systems import SONIC
+from etherweave.control.qos import sonic
 from etherweave.control.qos.policy import Policy
 
 TABLE = "SWITCH_TRIMMING"
@@ -45,6 +46,7 @@ def configured(site: Configurations) -> Iterator[LintFault]:
             yield from _own_queue(switch, site.fabric)
             for text, expected in _unlike(site.fabric, entry):
                 yield LintFault(switch.file, GLOBAL, text, f"{expected}, as in the scenario")
+            yield from _marks(switch, entry, site.fabric)
 
 
 def _values(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -112,8 +114,8 @@ def _own_queue(switch: ConfiguredSwitch, fabric: Policy) -> Iterator[LintFault]:
     """Find a queue of trimmed packets that trims: what it has no room for is dropped."""
     own = fabric.trimming
     for name, queues in sorted(_trimming_profiles(switch).items()):
-        if own is not None and own.queue in queues:
-            text = f"packet_discard_action trim in queue {own.queue}, that of trimmed packets"
+        if own is not None and (trimmed := queues & {own.queue, own.next_queue}):
+            text = f"packet_discard_action trim in queue {min(trimmed)}, that of trimmed packets"
             expected = f"{DISCARDS[0]}, as in the scenario"
             yield LintFault(switch.file, f"BUFFER_PROFILE|{name}", text, expected)
 
@@ -126,7 +128,33 @@ def _unlike(fabric: Policy, entry: Mapping[str, Any]) -> Iterator[tuple[str, str
         elif entry:
             yield "packet trimming", "none"
         return
-    wanted = {"size": own.size_bytes, "dscp_value": own.dscp, "queue_index": own.queue}
+    wanted: dict[str, object] = {"size": own.size_bytes, "dscp_value": own.dscp}
+    if own.is_by_class:
+        wanted |= {"dscp_value": BY_CLASS[1], "tc_value": own.priority}
+    elif entry.get(BY_CLASS[0]) == BY_CLASS[1]:
+        del wanted["dscp_value"]  # Maps of ports say which.
+    # By the map of code points, which rules on classes compare.
+    if entry.get("queue_index") != RANGES["queue_index"][2] or own.queue != own.next_queue:
+        wanted["queue_index"] = own.queue
     for field, value in wanted.items():
         if field in entry and str(entry[field]) != str(value):
             yield f"{field} {str(entry[field])[:20]}", str(value)
+
+
+def _marks(
+    switch: ConfiguredSwitch, entry: Mapping[str, Any], fabric: Policy
+) -> Iterator[LintFault]:
+    """Find ports that give trimmed packets other code points than the scenario."""
+    own = fabric.trimming
+    if own is None or entry.get(BY_CLASS[0]) != BY_CLASS[1]:
+        return
+    known = [known for known in fabric.switches if known.name == switch.name]
+    for own_policy, port in ((policy, port) for policy in known for port in policy.ports):
+        name = sonic.port_name(own_policy, port)
+        bound = switch.tables.get("PORT_QOS_MAP", {}).get(name, {}).get("tc_to_dscp_map", "")
+        marks = switch.tables.get("TC_TO_DSCP_MAP", {}).get(reference(bound), {})
+        mark = marks.get(str(entry.get("tc_value")))
+        expected = own.mark(is_last_hop=port.is_host)
+        if mark != str(expected):
+            text = f"trimmed packets have {'no DSCP' if mark is None else f'DSCP {mark}'}"
+            yield LintFault(switch.file, name, text, f"{expected}, as in the scenario")

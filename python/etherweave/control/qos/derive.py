@@ -175,7 +175,7 @@ def policy(
     priorities = _priorities(shares.class_of_priority, lossless, options.dscps)
     notes = _notes(control, priorities)
     trimming = _trimming(settings["switch"], priorities)
-    own = () if trimming is None else (trimming.queue,)
+    own = () if trimming is None else (trimming.queue, trimming.next_queue)
     classes = _classes(shares.weights, priorities, (jobs, raised), (cnp_dscp, own))
     memory = _memory(settings["switch"], notes)
     needed = built.routing_priorities(options.routing)
@@ -274,10 +274,23 @@ def _ecn_notes(is_marked: bool, settings: Mapping[str, Any]) -> list[str]:
 
 
 def _trimming(switch: Mapping[str, Any], priorities: tuple[Priority, ...]) -> Trimming | None:
-    if "trimming" not in switch:
+    if (values := switch.get("trimming")) is None:
         return None
-    own = priorities[switch["trimming"]["priority"]]
-    return Trimming(_bytes(switch["trimming"]["size"]), own.mark, own.traffic_class)
+    own = priorities[values["priority"]]
+    dscp = values.get("code_point", own.mark)
+    last_hop = values.get("last_hop_code_point", dscp)
+    for key, mark in (("code_point", dscp), ("last_hop_code_point", last_hop)):
+        if mark not in own.dscps:
+            problem = f"{TRIMMING}.{key}: {mark}, which --dscp gives to another priority"
+            raise PolicyError(f"{problem}; expected a code point of priority {own.number}")
+    return Trimming(
+        size_bytes=_bytes(values["size"]),
+        dscp=dscp,
+        last_hop_dscp=last_hop,
+        priority=own.number,
+        queue=values.get("queue", own.traffic_class),
+        next_queue=own.traffic_class,
+    )
 
 
 def _trimming_notes(trimming: Trimming | None, system: str) -> list[str]:

@@ -129,7 +129,19 @@ class Trimming:
 
     size_bytes: int
     dscp: int  # Their code point.
-    queue: int
+    last_hop_dscp: int  # That of packets trimmed on the way to a host.
+    priority: int
+    queue: int  # Queue in the switch that trims.
+    next_queue: int  # Queue in those that follow, by the code point.
+
+    @property
+    def is_by_class(self) -> bool:
+        """Whether ports have code points of their own."""
+        return self.dscp != self.last_hop_dscp
+
+    def mark(self, *, is_last_hop: bool) -> int:
+        """Return the code point of packets trimmed on their way to a host, or to a switch."""
+        return self.last_hop_dscp if is_last_hop else self.dscp
 
 
 @dataclass(frozen=True, slots=True)

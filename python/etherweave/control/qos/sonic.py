@@ -42,6 +42,7 @@ INGRESS_LOSSLESS, INGRESS_LOSSY, LOSSLESS_QUEUE, LOSSY_QUEUE, TRIMMED_QUEUE = (
     "egress_lossy_profile",
     "egress_trimmed_profile",
 )
+TRIMMED_TO_HOST, TRIMMED_TO_SWITCH = f"{MAP}_HOST_TRIMMED", f"{MAP}_SWITCH_TRIMMED"
 CABLES = "AZURE"  # The only name that SONiC's buffer manager reads.
 IDENTITY = ("DEVICE_METADATA", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER")
 """Tables of a configuration that is whole."""
@@ -246,20 +247,27 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
 def _queue_profile(policy: Policy, queue: TrafficClass) -> str:
     if queue.is_lossless:
         return LOSSLESS_QUEUE
-    is_of_trimmed = policy.trimming is not None and policy.trimming.queue == queue.number
+    own = policy.trimming
+    is_of_trimmed = own is not None and queue.number in (own.queue, own.next_queue)
     return TRIMMED_QUEUE if is_of_trimmed else LOSSY_QUEUE
 
 
 def _trimming(policy: Policy) -> ConfigTables:
     """Return the size, code point and queue of trimmed packets; profiles say which are trimmed."""
-    if policy.trimming is None:
+    own = policy.trimming
+    if own is None:
         return {}
-    entry: ConfigEntry = {
-        "size": str(policy.trimming.size_bytes),
-        "dscp_value": str(policy.trimming.dscp),
-        "queue_index": str(policy.trimming.queue),
+    size: ConfigEntry = {"size": str(own.size_bytes)}
+    queue: ConfigEntry = {"queue_index": str(own.queue)}
+    if not own.is_by_class:
+        return {"SWITCH_TRIMMING": {"GLOBAL": size | {"dscp_value": str(own.dscp)} | queue}}
+    traffic_class = str(own.priority)
+    by_class: ConfigEntry = {"dscp_value": "from-tc", "tc_value": traffic_class}
+    marks = ((TRIMMED_TO_HOST, own.last_hop_dscp), (TRIMMED_TO_SWITCH, own.dscp))
+    return {
+        "SWITCH_TRIMMING": {"GLOBAL": size | by_class | queue},
+        "TC_TO_DSCP_MAP": {name: {traffic_class: str(dscp)} for name, dscp in marks},
     }
-    return {"SWITCH_TRIMMING": {"GLOBAL": entry}}
 
 
 def _profiles(policy: Policy) -> ConfigTable:
@@ -391,7 +399,18 @@ def _bindings(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         entry |= {"pfc_enable": lossless, "pfc_to_pg_map": MAP, "pfc_to_queue_map": MAP}
         if policy.watchdog:
             entry["pfcwd_sw_enable"] = lossless
-    return {"PORT_QOS_MAP": {port_name(switch, port): dict(entry) for port in switch.ports}}
+    return {
+        "PORT_QOS_MAP": {
+            port_name(switch, port): entry | _trimmed_map(policy, port) for port in switch.ports
+        }
+    }
+
+
+def _trimmed_map(policy: Policy, port: PortPolicy) -> ConfigEntry:
+    """Return the map by which packets trimmed on their way to a port get a code point."""
+    if policy.trimming is None or not policy.trimming.is_by_class:
+        return {}
+    return {"tc_to_dscp_map": TRIMMED_TO_HOST if port.is_host else TRIMMED_TO_SWITCH}
 
 
 def _watchdog(policy: Policy, switch: SwitchPolicy) -> ConfigTables:

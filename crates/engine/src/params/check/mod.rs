@@ -161,6 +161,19 @@ mod tests {
             let trimming = Some(Trimming { size: Bytes::new(size), ..Trimming::default() });
             assert_eq!(trims(&|params| params.switch.trimming = trimming), "switch.trimming.size");
         }
+        let trimming = |change: fn(&mut Trimming)| {
+            let mut trimming = Trimming::default();
+            change(&mut trimming);
+            trims(&move |params| params.switch.trimming = Some(trimming))
+        };
+        assert_eq!(trimming(|own| own.code_point = Some(47)), "switch.trimming.code_point");
+        assert_eq!(trimming(|own| own.last_hop_code_point = Some(56)), "switch.trimming.last_hop_code_point");
+        assert_eq!(trimming(|own| own.queue = Some(8)), "switch.trimming.queue");
+        let in_lossless = |params: &mut SimParams| {
+            params.flow_control = pfc(3);
+            params.switch.trimming = Some(Trimming { queue: Some(3), ..Trimming::default() });
+        };
+        assert_eq!(trims(&in_lossless), "switch.trimming.queue");
         let mut params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
         let credits = |priority| {
             FlowControl::Credits(Credits { priorities: vec![Priority::new(priority)], ..Credits::default() })

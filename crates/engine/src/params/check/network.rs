@@ -156,23 +156,43 @@ fn check_use(params: &SimParams) -> Checked {
 
 /// Trimming where packets may be lost, their priority among them, and receivers report what was trimmed.
 fn check_trimming(params: &SimParams) -> Checked {
-    let Some(Trimming { size, priority }) = params.switch.trimming else { return Ok(()) };
+    let Some(trimming) = params.switch.trimming else { return Ok(()) };
+    let Trimming { size, priority, .. } = trimming;
     require_within(TRIMMED_MIN..=TRIMMED_MAX, "switch.trimming.size", size)?;
     let is_shared = params.switch.model == SwitchModel::SharedBuffer;
     let expected = "none with input_queued, whose packets wait for credits";
     require(is_shared, "switch.trimming", "trimming", expected)?;
-    let is_lossy = match &params.flow_control {
+    let is_lossy = |priority: Priority| match &params.flow_control {
         FlowControl::None {} => true,
         FlowControl::Pfc(pfc) => !pfc.priorities.contains(&priority),
         FlowControl::Credits(credits) => !credits.priorities.contains(&priority),
         FlowControl::GlobalPause(_) => false,
     };
     let expected = "a priority that flow control leaves lossy";
-    require(is_lossy, "switch.trimming.priority", priority.get(), expected)?;
+    require(is_lossy(priority), "switch.trimming.priority", priority.get(), expected)?;
+    check_code_points(trimming)?;
+    let is_of = |priority: &Priority| Some(params.ets.class_of_priority[priority.index()]) == trimming.queue;
+    let expected = "a class, 0 to 7, of lossy priorities";
+    let has_room = trimming.queue.is_none_or(|queue| queue < 8 && Priority::all().filter(is_of).all(is_lossy));
+    require(has_room, "switch.trimming.queue", trimming.queue.unwrap_or_default(), expected)?;
     let silent = params.transports().find(|transport| !transport.answers_trimmed());
     let transport = silent.map_or("", |transport| transport.name());
     let expected = "transport.uet: receivers of no other transport report a trimmed packet";
     require(silent.is_none(), "switch.trimming", format!("trimming beside transport.{transport}"), expected)
+}
+
+/// Code points that other switches map to the priority of trimmed packets, by class selectors (RFC 2474).
+fn check_code_points(trimming: Trimming) -> Checked {
+    let first = 8 * trimming.priority.get();
+    let stated = [
+        ("switch.trimming.code_point", trimming.code_point),
+        ("switch.trimming.last_hop_code_point", trimming.last_hop_code_point),
+    ];
+    let stated = stated.into_iter().filter_map(|(key, code_point)| Some((key, code_point?)));
+    for (key, code_point) in stated {
+        require_within(first..=first + 7, key, code_point)?;
+    }
+    Ok(())
 }
 
 fn check_reduction(reduction: &ReductionParams) -> Checked {
