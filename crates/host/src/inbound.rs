@@ -51,7 +51,7 @@ impl Hosts {
         let end = &self.nics.endpoints[packet.endpoint];
         let next = end.incoming.first();
         let is_resent = packet.has(flags::RETRANSMISSION);
-        if packet.kind == PacketKind::Data && next.is_some_and(|message| message.end <= until || is_resent) {
+        if next.is_some_and(|message| message.end <= until || is_resent) {
             let ends = end.incoming.iter().map(|message| message.end);
             let completed = ends.skip_while(|&end| end <= from).take_while(|&end| end <= until || is_resent);
             self.processors.observe_arrived(end.thread, packet.endpoint, completed, wires.now);

@@ -85,7 +85,7 @@ impl TransportState for TcpState {
 
     #[inline]
     fn arrive(hosts: &mut Hosts, wires: &mut Wires, host: HostIndex, handle: Handle) {
-        if hosts.processors.observes_ranks {
+        if hosts.processors.observes_ranks && wires.packets[handle].kind == PacketKind::Data {
             hosts.observe_arrival(wires, &wires.packets[handle]);
         }
         hosts.nics.take_by_kernel(wires, host, handle);
