@@ -27,16 +27,27 @@ pub(super) struct Occupation {
     pub call: Call,
 }
 
+/// An iteration of a rank. Those of requests overlap, and begin in another order than that of their numbers.
+#[derive(Clone, Copy)]
+struct Begun {
+    start: Time,
+    end: Time,
+    /// Latest end of this one and those that began before.
+    end_max: Time,
+    number: u32,
+}
+
 /// See the module.
-pub(super) struct Occupations<'s> {
-    iterations: &'s [IterationRow],
+pub(super) struct Occupations {
+    /// Iterations of each rank, by job and rank, in the order in which they begin.
+    iterations: Vec<Vec<Begun>>,
     /// Calls of each rank, by job and rank, with when they begin.
     calls: Vec<Vec<(Time, Call)>>,
 }
 
-impl<'s> Occupations<'s> {
-    /// Those that ranks have noted, and iterations by job, rank and number.
-    pub fn new(logs: &RankLogs, iterations: &'s [IterationRow]) -> Occupations<'s> {
+impl Occupations {
+    /// Those that ranks have noted, and iterations by job and rank.
+    pub fn new(logs: &RankLogs, iterations: &[IterationRow]) -> Occupations {
         let mut lengths: BTreeMap<(u32, u32, u32), u64> = BTreeMap::new();
         let mut calls: Vec<Vec<(Time, Call)>> = logs.ranks().iter().map(|rank| numbered(logs.calls(rank))).collect();
         let key = |job: u32, call: &Call| (job, call.tag, call.number);
@@ -49,6 +60,7 @@ impl<'s> Occupations<'s> {
         for (rank, own) in logs.ranks().iter().zip(&mut calls) {
             own.iter_mut().for_each(|(_, call)| call.bytes = *lengths.get(&key(rank.job, call)).unwrap_or(&0));
         }
+        let iterations = logs.ranks().iter().map(|rank| begun(of_rank(iterations, rank))).collect();
         Occupations { iterations, calls }
     }
 
@@ -57,15 +69,36 @@ impl<'s> Occupations<'s> {
         let calls = &self.calls[rank.number as usize];
         let call =
             calls.partition_point(|&(at, _)| at < time).checked_sub(1).map_or(Call::default(), |own| calls[own].1);
-        Occupation { iteration: self.iteration(rank, time), call }
+        Occupation { iteration: lasting(&self.iterations[rank.number as usize], time), call }
     }
+}
 
-    fn iteration(&self, rank: &RankLog, time: Time) -> Option<u32> {
-        let begun = |row: &IterationRow| ((row.job, row.rank), row.start) < ((rank.job, rank.rank), time);
-        let row = &self.iterations[self.iterations.partition_point(begun).checked_sub(1)?];
-        let is_own = (row.job, row.rank) == (rank.job, rank.rank);
-        (is_own && time <= row.start + row.duration).then_some(row.iteration)
+/// Number of the iteration that began last of those of a rank that last just before a time.
+fn lasting(own: &[Begun], time: Time) -> Option<u32> {
+    let begun = own[..own.partition_point(|row| row.start < time)].iter().rev();
+    let mut lasting = begun.take_while(|row| time <= row.end_max).filter(|row| time <= row.end);
+    lasting.next().map(|row| row.number)
+}
+
+fn of_rank<'r>(rows: &'r [IterationRow], rank: &RankLog) -> &'r [IterationRow] {
+    let own = (rank.job, rank.rank);
+    let first = rows.partition_point(|row| (row.job, row.rank) < own);
+    let count = rows[first..].partition_point(|row| (row.job, row.rank) == own);
+    &rows[first..first + count]
+}
+
+fn begun(rows: &[IterationRow]) -> Vec<Begun> {
+    let end = |row: &IterationRow| row.start + row.duration;
+    let begun =
+        |row: &IterationRow| Begun { start: row.start, end: end(row), end_max: end(row), number: row.iteration };
+    let mut own: Vec<Begun> = rows.iter().map(begun).collect();
+    own.sort_by_key(|row| row.start);
+    let mut end_max = Time::ZERO;
+    for row in &mut own {
+        end_max = end_max.max(row.end);
+        row.end_max = end_max;
     }
+    own
 }
 
 /// Calls with their numbers, in order of time.
@@ -78,4 +111,25 @@ fn numbered<'r>(records: impl Iterator<Item = &'r CallRecord>) -> Vec<(Time, Cal
         (record.at, Call { tag: record.tag, number, bytes: record.bytes })
     };
     records.map(&mut call).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::Duration;
+
+    use super::*;
+
+    /// Requests 0, 1 and 2 last from 5 to 9, 1 to 12 and 6 to 7 us.
+    #[test]
+    fn of_iterations_that_overlap_the_last_to_begin_of_those_that_last_is_named() {
+        let us = |us| Time::ZERO + Duration::from_us(us);
+        let row = |(iteration, start, end)| {
+            let (start, duration) = (us(start), Duration::from_us(end - start));
+            IterationRow { job: 0, rank: 0, host: 0, iteration, start, duration }
+        };
+        let own = begun(&[(0, 5, 9), (1, 1, 12), (2, 6, 7)].map(row));
+        let times = [1, 4, 6, 7, 8, 10, 12, 13];
+        let numbers = times.map(|time| lasting(&own, us(time)));
+        assert_eq!(numbers, [None, Some(1), Some(0), Some(2), Some(0), Some(1), Some(1), None]);
+    }
 }

@@ -180,7 +180,7 @@ pub(super) struct Surroundings<'s> {
 /// The paths of all jobs, by job and time; and messages that take time on them.
 pub(super) fn paths(
     logs: &RankLogs,
-    occupations: &Occupations<'_>,
+    occupations: &Occupations,
     around: &Surroundings<'_>,
 ) -> (Vec<PathRow>, Vec<PathMessage>) {
     let jobs = logs.ranks().chunk_by(|first, second| first.job == second.job);
@@ -237,7 +237,7 @@ struct Walk<'s> {
     logs: &'s RankLogs,
     /// Its ranks, in order.
     ranks: &'s [RankLog],
-    occupations: &'s Occupations<'s>,
+    occupations: &'s Occupations,
     around: &'s Surroundings<'s>,
     /// Occupation of the rank at the place that the walk has reached.
     occupation: Occupation,
@@ -248,7 +248,7 @@ struct Walk<'s> {
 impl<'s> Walk<'s> {
     fn new(
         logs: &'s RankLogs,
-        (ranks, occupations): (&'s [RankLog], &'s Occupations<'s>),
+        (ranks, occupations): (&'s [RankLog], &'s Occupations),
         around: &'s Surroundings<'s>,
     ) -> Walk<'s> {
         let occupation = Occupation::default();
