@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from etherweave.advise.stages import ANSWER_S
 from etherweave.api.work import Work
+from etherweave.study.records import CHECK_S, page_s
+from etherweave.sweeps.cost import DATASET_S
 
 RECORDED = Path(__file__).parent / "recorded_work.json"
 FACTOR = 1.5  # Largest factor by which a time left may be wrong, from a tenth of all work on.
@@ -82,6 +85,34 @@ def test_items_without_an_expected_time_take_the_mean_of_others() -> None:
     assert work.left_s() == pytest.approx(9.0)
 
 
+def test_steps_keep_their_seconds_where_no_item_has_an_expected_time() -> None:
+    now_s = 0.0
+    work = Work(["a", "b"], dict, in_seconds=True, start_s=0.6, clock=lambda: now_s)
+    work.expect_step("page", 5.0)
+    assert work.left_s() is None  # Nothing says how long the items take.
+    now_s = 0.1
+    work.end("a")
+    assert work.left_s() == pytest.approx(0.1 + 5.0)
+
+
+def test_many_items_that_wait_keep_all_workers_busy() -> None:
+    names = [str(item) for item in range(10_000)]
+    work = Work(names, lambda: dict.fromkeys(names, 3.0), 4, in_seconds=True, clock=lambda: 0.0)
+    assert work.left_s() == pytest.approx(7_500.0)
+
+
+def step_of(name: str, items: float, experiments: int) -> tuple[str, float, float]:
+    """A step of recorded work, as long as commands expect it now; ``items`` are worth more."""
+    seconds = {
+        "checks": CHECK_S * experiments,
+        "page": page_s(experiments),
+        "dataset": DATASET_S,
+        "trajectories": 0.0,
+        "answer": ANSWER_S,
+    }
+    return name, seconds[name], items
+
+
 def recorded() -> list[dict[str, Any]]:
     """Works of commands, with the time of each end as of a machine that has nothing else to do."""
     records: list[dict[str, Any]] = json.loads(RECORDED.read_text())
@@ -100,8 +131,8 @@ def test_time_left_of_commands_is_within_a_factor_of_1_5(record: dict[str, Any])
         start_s=record["start_s"],
         clock=lambda: now_s,
     )
-    for step in record["steps"]:
-        work.expect_step(*step)
+    for name, items in record["steps"]:
+        work.expect_step(*step_of(name, items, len(names)))
     for item in record["kept"]:
         work.end(str(item), is_kept=True)
     ends = record["ends"] + record["step_ends"]

@@ -1,6 +1,7 @@
 """Progress in a log, where no terminal can show a bar."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -50,6 +51,17 @@ def test_the_rest_is_a_bound_where_repetitions_may_be_skipped(
 ) -> None:
     progress.RunLines("halo")(facts(10.0, fraction=0.25, may_skip=True))
     assert capsys.readouterr().err == "halo: 2.000 ms, 3.00 M packet-hops/s, at most 30 s left\n"
+
+
+def test_a_bar_prints_the_same_bound_as_a_line() -> None:
+    def left(fraction: float | None, *, may_skip: bool = False) -> str:
+        return progress.run_left(
+            SimpleNamespace(fields={"run": facts(10.0, fraction, may_skip=may_skip)})
+        )
+
+    assert left(0.25, may_skip=True) == "at most 0:00:30"
+    assert left(0.25) == "0:00:30"
+    assert left(None, may_skip=True) == "-:--:--"
 
 
 def test_without_a_fraction_the_end_gives_the_share() -> None:

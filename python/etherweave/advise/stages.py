@@ -17,7 +17,7 @@ from etherweave.api.work import Work, WorkCallback
 from etherweave.sweeps import Executor, SweepError, SweepResult, near, sweep
 
 FLOW_FIRST = FIDELITIES[1]
-_ANSWER_S = 0.9  # Processor time of ranking and of sentences after the last run, about [s].
+ANSWER_S = 0.9  # Processor time of ranking and of sentences after the last run, about [s].
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Runner:
         def show(work: Work) -> None:
             if trajectories:
                 work.expect_step("trajectories", 0.0, trajectories)
-            work.expect_step("answer", _ANSWER_S)
+            work.expect_step("answer", ANSWER_S)
             self.on_progress(work)
 
         done = sweep(runs, self.directory, self.executor, show)

@@ -5,7 +5,9 @@ item that runs has begun, and the items that have ended say how much faster or s
 is than expected.
 """
 
+import functools
 import heapq
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,17 +17,88 @@ _PRIOR = 0.002  # Share of all work that expected seconds count for, as if they 
 _START = 0.1  # Weight of an item in which a worker has started, once others have ended.
 
 
-class _Item(NamedTuple):
-    """An item that has begun."""
+_LAST = 64  # Items of a worker, at the end, that are assigned one by one to whichever is free.
 
-    expected: float  # Expected time, of a worker's first item with the start of the worker.
-    begun_s: float  # When it has begun [s].
-    end_s: float | None  # When it has ended [s].
-    is_first: bool  # Whether its worker has had no other.
 
-    def passed_s(self, now_s: float) -> float:
-        """Return how long it took, or has taken until now [s]."""
-        return (now_s if self.end_s is None else self.end_s) - self.begun_s
+class _Sums(NamedTuple):
+    """Sums over items that have ended."""
+
+    taken_s: float = 0.0  # Time that they took [s].
+    expected: float = 0.0  # Expected times, of a worker's first item with the start of the worker.
+
+    def plus(self, other: "_Sums", times: float = 1.0) -> "_Sums":
+        """Add others, weighed."""
+        return _Sums(self.taken_s + times * other.taken_s, self.expected + times * other.expected)
+
+
+class _Schedule:
+    """Items that are not kept, in the order in which ``workers`` take them, as they begin and end.
+
+    ``start`` is the expected start of a worker, which is in the time of its first item.
+    """
+
+    def __init__(
+        self, names: Sequence[str], times: Mapping[str, float], workers: int, start: float
+    ) -> None:
+        self._names = names
+        self._times = times
+        self._workers = workers
+        self._start = start
+        self._first = frozenset(names[:workers])
+        self._next = 0  # Place of the item that begins next.
+        self._after = [0.0, *itertools.accumulate(times[name] for name in reversed(names))][::-1]
+        self._ended = dict[str, float]()
+        self._by_end = dict[float, _Sums]()  # Sums of items that ended at the same time.
+        self._first_ends = set[float]()
+        self._all = _Sums()
+        self.running = dict[str, float]()  # Items that run, and when they have begun [s].
+        for _ in range(workers):
+            self._begin(0.0)
+
+    def _begin(self, now_s: float) -> None:
+        while self._next < len(self._names):
+            name = self._names[self._next]
+            self._next += 1
+            if name not in self._ended:
+                self.running[name] = now_s
+                return
+
+    def end(self, name: str, now_s: float) -> None:
+        """Take in that an item has ended; its worker takes the next one."""
+        self._ended[name] = now_s
+        if (begun_s := self.running.pop(name, None)) is not None:
+            own = _Sums(now_s - begun_s, self.expected(name))
+            self._all = self._all.plus(own)
+            self._by_end[now_s] = self._by_end.get(now_s, _Sums()).plus(own)
+            self._first_ends |= {now_s} if name in self._first else set()
+        self._begin(now_s)
+
+    def expected(self, name: str) -> float:
+        """Return the expected time of an item."""
+        return self._times[name] + self._start * (name in self._first)
+
+    def ended(self, first: float) -> _Sums:
+        """Sum up the items that have ended.
+
+        The start of a worker is in the time of its first item, and of those that end with it: they
+        count by the weight ``first`` once others have ended.
+        """
+        if len(self._by_end) == len(self._first_ends):
+            return self._all
+        ends = (self._by_end[end_s] for end_s in self._first_ends)
+        return functools.reduce(lambda sums, own: sums.plus(own, first - 1.0), ends, self._all)
+
+    def left_s(self, free_s: list[float], pace: float) -> float:
+        """Predict when workers, each free after some time, have ended all items that wait."""
+        last = max(len(self._names) - _LAST * self._workers, self._next)
+        if many_s := pace * (self._after[self._next] - self._after[last]):
+            # Among so many items all workers end about together.
+            level_s = (sum(free_s) + many_s) / len(free_s)
+            free_s = [max(own_s, level_s) for own_s in free_s]
+        heapq.heapify(free_s)
+        for name in self._names[last:]:
+            heapq.heapreplace(free_s, free_s[0] + pace * self._times[name])
+        return max(free_s, default=0.0)
 
 
 class Work:
@@ -58,7 +131,8 @@ class Work:
         self._start_s = clock()
         self._end_s = dict[str, float]()
         self._kept = set[str]()
-        self._times: dict[str, float] = {}
+        self._schedule: _Schedule | None = None
+        self._mean = 0.0  # Expected time of an item on average; 0 where none is known.
         self._later = dict[str, tuple[float, float]]()
         self._step_s = dict[str, float]()
         self._last_end_s = 0.0
@@ -101,8 +175,11 @@ class Work:
         self.last = name
         if is_kept:
             self._kept.add(name)
+            self._schedule = None
         else:
             self._end_s[name] = self._last_end_s
+            if self._schedule:
+                self._schedule.end(name, self._last_end_s)
 
     def left_s(self) -> float | None:
         """Predict the time until all items and steps have ended [s].
@@ -110,88 +187,67 @@ class Work:
         None where nothing says how long they take, and where the last ones take longer than
         expected.
         """
-        items, waiting = self._begun(), self._waiting()
-        is_running = any(item.end_s is None for item in items)
+        schedule = self._schedule = self._schedule or self._scheduled()
+        is_running = bool(schedule.running)
         if not is_running and len(self._step_s) == len(self._later):
             return 0.0
-        pace = self._pace(items)
+        pace = self._pace(schedule)
         if pace is None:
             return None
-        return (
-            self._items_left_s(items, waiting, pace) + self._steps_left_s(is_running, pace) or None
-        )
+        free_s = [
+            max(pace * schedule.expected(name) - passed_s, 0.0)
+            for name, passed_s in self._passed(schedule)
+        ]
+        return schedule.left_s(free_s, pace) + self._steps_left_s(is_running, pace) or None
 
-    def _items_left_s(self, items: Sequence[_Item], waiting: Sequence[float], pace: float) -> float:
-        """Predict when workers have ended all items that run and wait."""
+    def _scheduled(self) -> _Schedule:
+        """List what is not kept, and take in what has ended so far."""
+        times = dict(self._expected())
+        self._mean = statistics.fmean(times.values()) if times else 0.0
+        names = [name for name in self._names if name not in self._kept]
+        own = {name: times.get(name, self._mean or 1.0) for name in names}
+        schedule = _Schedule(names, own, self._workers, self._worker_start if times else 0.0)
+        for name, end_s in self._end_s.items():
+            schedule.end(name, end_s)
+        return schedule
+
+    def _passed(self, schedule: _Schedule) -> list[tuple[str, float]]:
+        """List the items that run, and for how long [s]."""
         now_s = self.elapsed_s
-        running = [item for item in items if item.end_s is None]
-        free = [max(pace * item.expected - (now_s - item.begun_s), 0.0) for item in running]
-        heapq.heapify(free)
-        for expected in waiting:
-            heapq.heapreplace(free, free[0] + pace * expected)
-        return max(free, default=0.0)
+        return [(name, now_s - begun_s) for name, begun_s in schedule.running.items()]
 
     def _steps_left_s(self, is_running: bool, pace: float) -> float:
         """Predict how long steps take after all items; where none runs, the first step does."""
-        steps = self._steps()
+        steps = self._steps(pace)
         if ended := sum(steps.pop(name) for name in self._step_s):
             # One process may be faster than several side by side.
-            pace = statistics.fmean((pace, sum(self._step_s.values()) / ended))
-        present = 0.0 if is_running else pace * next(iter(steps.values()), 0.0)
-        return pace * sum(steps.values()) - min(self.elapsed_s - self._last_end_s, present)
+            faster = statistics.fmean((1.0, sum(self._step_s.values()) / ended))
+            steps = {name: faster * step_s for name, step_s in steps.items()}
+        present = 0.0 if is_running else next(iter(steps.values()), 0.0)
+        return sum(steps.values()) - min(self.elapsed_s - self._last_end_s, present)
 
-    def _pace(self, items: Sequence[_Item]) -> float | None:
+    def _pace(self, schedule: _Schedule) -> float | None:
         """Compute how long takes what is expected to take 1; None where nothing is known."""
-        taken = weight = _PRIOR * sum(self._times.values()) * self._in_seconds
-        for item, counted in self._weights(items):
-            taken += counted * item.passed_s(self.elapsed_s)
-            weight += counted * item.expected
+        is_known = self._in_seconds and bool(self._mean)
+        prior = _PRIOR * self._mean * len(self._names) * is_known
+        has_start = bool(self._worker_start) or not self._in_seconds
+        taken, weight = schedule.ended(_START if has_start else 1.0).plus(_Sums(prior, prior))
         if not weight:
             return None
         pace = taken / weight
         # What runs may be late: so will others.
-        running = [item for item in items if item.end_s is None]
-        late = [item for item in running if item.passed_s(self.elapsed_s) > pace * item.expected]
-        taken += sum(item.passed_s(self.elapsed_s) for item in late)
-        return taken / (weight + sum(item.expected for item in late))
+        for name, passed_s in self._passed(schedule):
+            if passed_s > pace * schedule.expected(name):
+                taken, weight = taken + passed_s, weight + schedule.expected(name)
+        return taken / weight
 
-    def _weights(self, items: Sequence[_Item]) -> list[tuple[_Item, float]]:
-        """Weigh the items that have ended.
-
-        The start of a worker is in the time of its first item, and of those that end with it: they
-        count for less once others have ended, unless workers need no start.
-        """
-        ended = [item for item in items if item.end_s is not None]
-        started_s = {item.end_s for item in ended if item.is_first}
-        has_start = bool(self._worker_start) or not self._in_seconds
-        has_others = any(item.end_s not in started_s for item in ended)
-        first = _START if has_start and has_others else 1.0
-        return [(item, first if item.end_s in started_s else 1.0) for item in ended]
-
-    def _begun(self) -> list[_Item]:
-        """List the items that have begun, but for those whose results were there."""
-        self._times = self._times or dict(self._expected())
-        mean = statistics.fmean(self._times.values()) if self._times else 1.0
-        self._times |= {name: mean for name in self._names if name not in self._times}
-        names = [name for name in self._names if name not in self._kept]
-        ends = sorted(self._end_s.values())
-        items = []
-        for place, name in enumerate(names[: len(ends) + self._workers]):
-            before = place - self._workers
-            start = self._worker_start if before < 0 else 0.0
-            begun_s = 0.0 if before < 0 else ends[before]
-            end_s = self._end_s.get(name)
-            items.append(_Item(start + self._times[name], begun_s, end_s, before < 0))
-        return items
-
-    def _waiting(self) -> list[float]:
-        """List the expected times of items that have not begun, in their order."""
-        names = [name for name in self._names if name not in self._kept]
-        return [self._times[name] for name in names[len(self._end_s) + self._workers :]]
-
-    def _steps(self) -> dict[str, float]:
-        mean = statistics.fmean(self._times.values()) / self._workers if self._times else 0.0
-        return {name: expected + items * mean for name, (expected, items) in self._later.items()}
+    def _steps(self, pace: float) -> dict[str, float]:
+        """Predict how long each step takes [s]; in seconds where no item has an expected time."""
+        item_s = pace * (self._mean or 1.0) / self._workers
+        own = pace if self._mean or not self._in_seconds else 1.0
+        return {
+            name: own * expected + items * item_s for name, (expected, items) in self._later.items()
+        }
 
 
 WorkCallback: TypeAlias = Callable[[Work], None]  # Takes work whenever an item has ended.

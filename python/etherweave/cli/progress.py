@@ -93,7 +93,7 @@ def run_progress(name: str) -> Iterator[RunCallback]:
         return
     begun = Event()
     building = _heartbeat(lambda s: None if begun.is_set() else f"{name}: building, {s:.0f} s")
-    with building, _LateBar(name, "{task.fields[facts]}", _run_left, facts="", run=None) as bar:
+    with building, _LateBar(name, "{task.fields[facts]}", run_left, facts="", run=None) as bar:
 
         def report(facts: "RunFacts") -> bool:
             begun.set()
@@ -359,15 +359,22 @@ def _work_left(task: Any) -> str:
     return _clock_text(task.fields["work"].left_s() if task.total else None)
 
 
-def _run_left(task: Any) -> str:
+def run_left(task: Any) -> str:
     """Write the time left of a bar's run, once it has begun."""
     facts: RunFacts | None = task.fields["run"]
-    return _clock_text(facts and left_of_share_s(facts["wall_s"], share(facts)))
+    if facts is None or (left_s := left_of_share_s(facts["wall_s"], share(facts))) is None:
+        return _clock_text(None)
+    return f"{_bound_text(facts['may_skip'])}{_clock_text(left_s)}"
 
 
 def _clock_text(left_s: float | None) -> str:
     return "-:--:--" if left_s is None else str(timedelta(seconds=round(left_s)))
 
 
+def _bound_text(is_most: bool) -> str:
+    """Write what stands before a time left that is a bound: a run that may skip ends earlier."""
+    return "at most " if is_most else ""
+
+
 def _left_text(left_s: float | None, *, is_most: bool = False) -> str:
-    return "" if left_s is None else f", {'at most ' * is_most}{left_s:.0f} s left"
+    return "" if left_s is None else f", {_bound_text(is_most)}{left_s:.0f} s left"
