@@ -2,7 +2,7 @@
 //!
 //! A tree spans the switches above the hosts of a job, or of one of its communicators where these have connections of
 //! their own, as NCCL's have. Its root is one of the lowest switches that all of them reach by
-//! going up; each connection of a rank to itself has a tree, and trees take roots and links in turn.
+//! going up; each connection of a rank to itself has a tree, which takes the root and the links that the fewest have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,26 +138,43 @@ fn roots(topology: &Topology, leaves: &BTreeSet<SwitchId>) -> Vec<SwitchId> {
     common.into_iter().filter(|&root| Some(topology.level(root)) == lowest).collect()
 }
 
+/// Trees that have a switch as their root, and that climb a channel, of all jobs so far.
+#[derive(Default)]
+struct TreeLoads {
+    roots: BTreeMap<SwitchId, u32>,
+    channels: BTreeMap<ChannelId, u32>,
+}
+
+/// Takes the candidate that the fewest trees have, the first of several.
+fn take_least_loaded<K: Ord + Copy>(
+    loads: &mut BTreeMap<K, u32>,
+    candidates: impl IntoIterator<Item = K>,
+) -> Option<K> {
+    let least = candidates.into_iter().min_by_key(|key| loads.get(key).copied().unwrap_or_default())?;
+    *loads.entry(least).or_default() += 1;
+    Some(least)
+}
+
 impl Tree {
-    /// The tree of a number over the switches of `hosts`, of which a host has several ranks where it comes again.
-    fn new(topology: &Topology, hosts: &[HostId], number: usize) -> Option<Tree> {
+    /// A tree over the switches of `hosts`, of which a host has several ranks where it comes again.
+    fn new(topology: &Topology, hosts: &[HostId], loads: &mut TreeLoads) -> Option<Tree> {
         let leaves: BTreeSet<SwitchId> = hosts.iter().map(|&host| topology.switch_of(host)).collect();
-        let roots = roots(topology, &leaves);
-        let root = *roots.get(number % roots.len().max(1))?;
+        let root = take_least_loaded(&mut loads.roots, roots(topology, &leaves))?;
         let mut tree = Tree { root, up: BTreeMap::new(), children: BTreeMap::new() };
         for &host in hosts {
             *tree.children.entry(topology.switch_of(host)).or_default() += 1;
         }
-        leaves.into_iter().for_each(|leaf| tree.join(topology, leaf, number));
+        leaves.into_iter().for_each(|leaf| tree.join(topology, leaf, &mut loads.channels));
         Some(tree)
     }
 
     /// Joins a switch to the root.
-    fn join(&mut self, topology: &Topology, mut at: SwitchId, number: usize) {
+    fn join(&mut self, topology: &Topology, mut at: SwitchId, loads: &mut BTreeMap<ChannelId, u32>) {
         while at != self.root && !self.up.contains_key(&at) {
             let leads = |&(_, to): &(ChannelId, SwitchId)| above(topology, to).contains(&self.root);
-            let choices: Vec<_> = ups(topology, at).filter(leads).collect();
-            let (channel, to) = choices[number % choices.len()];
+            let choices: BTreeMap<_, _> = ups(topology, at).filter(leads).collect();
+            let channel = take_least_loaded(loads, choices.keys().copied()).expect("the root is above its leaves");
+            let to = choices[&channel];
             self.up.insert(at, channel);
             *self.children.entry(to).or_default() += 1;
             at = to;
@@ -282,31 +299,22 @@ fn hosts_of(experiment: &Experiment, connections: &[PlannedConnection], group: G
     own.map(|connection| connection.hosts(experiment)[0]).collect()
 }
 
-/// The trees of each group, one for each connection of its ranks to themselves. Those of communicators and of further
-/// jobs take roots and links in turn too.
+/// The trees of each group, one for each connection of its ranks to themselves. All of them spread over the roots and
+/// links that they may have.
 fn trees_of_groups(
     experiment: &Experiment,
     connections: &[PlannedConnection],
 ) -> Result<BTreeMap<Group, Vec<Tree>>, InputError> {
     let topology = &experiment.topology;
     let mut of_groups = BTreeMap::new();
-    // The first number of the trees of this job, and of the next.
-    let (mut last_job, mut of_job, mut of_next) = (None, 0, 0);
+    let mut loads = TreeLoads::default();
     for group in groups(connections) {
-        let (job, communicator) = group;
-        if last_job.replace(job) != Some(job) {
-            of_job = of_next;
-        }
         let hosts = hosts_of(experiment, connections, group);
         let own = connections.iter().filter(|own| own.is_tree() && group_of(own) == group);
         let count = own.map(|connection| tree_number(connection) + 1).max().unwrap_or(0);
-        // Communicators of messages that belong to one are numbered from 1 on.
-        let first = of_job + communicator.map_or(0, |number| usize::from(number).saturating_sub(1));
-        of_next = of_next.max(first + count);
-        let trees: Option<Vec<Tree>> =
-            (first..first + count).map(|number| Tree::new(topology, &hosts, number)).collect();
+        let trees: Option<Vec<Tree>> = (0..count).map(|_| Tree::new(topology, &hosts, &mut loads)).collect();
         let trees = trees.ok_or_else(|| {
-            let fabric = format!("job.{job} reduces in the network, and no switch is above all of its hosts");
+            let fabric = format!("job.{} reduces in the network, and no switch is above all of its hosts", group.0);
             InputError::new("topology", fabric, "a tree, or hosts of one switch")
         })?;
         of_groups.insert(group, trees);

@@ -275,6 +275,23 @@ fn jobs_take_roots_in_turn() {
     }
 }
 
+/// Jobs in pods A, B and A of two roots each: those of pod A have a root by themselves, whoever comes between. Their 16
+/// hosts are those of two pods of two leaves.
+#[test]
+fn jobs_of_a_pod_take_its_roots_in_turn_whatever_others_do() {
+    let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
+    let calls = || job_of(allreduces(2, 400_000, None, 1, Duration::ZERO), Priority::new(0));
+    let jobs = [[0, 2], [4, 6], [1, 3]].map(|hosts| Job { hosts: hosts.map(HostId::new).to_vec(), ..calls() });
+    let report = run(&experiment(topology, reducing(ideal()), jobs.to_vec()), 1);
+    let (count, _) = packets(&ideal(), 400_000);
+    let mut down: Vec<u64> = [0, 1, 2, 3]
+        .map(|number| format!("spine{number}"))
+        .map(|node| report.ports.iter().filter(|port| port.node == node).map(|port| port.tx_packets).sum())
+        .to_vec();
+    down.sort_unstable();
+    assert_eq!(down, [0, 2 * count, 2 * count, 2 * count]);
+}
+
 /// Two trees over two leaves of four ranks each, with a root each.
 #[test]
 fn switches_need_groups_and_buffers_for_each_of_their_trees() {
