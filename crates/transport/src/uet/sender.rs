@@ -76,6 +76,8 @@ pub(super) struct UetSender {
     timer_at: Option<Time>,
     /// When what is in flight may have been for longer than the timeout.
     retransmits_at: Option<Time>,
+    /// Whether an event is queued for that time.
+    has_timeout_event: bool,
     pub(super) acknowledged_at: Time,
     congestion: Option<NsccWindow>,
     credit: Option<SourceCredit>,
@@ -113,6 +115,7 @@ impl UetSender {
             asks_ack: false,
             timer_at: None,
             retransmits_at: None,
+            has_timeout_event: false,
             acknowledged_at: Time::ZERO,
             congestion: params.nscc.as_ref().map(|nscc| NsccWindow::new(nscc, rate, sizes)),
             credit: params.rccc.as_ref().map(|rccc| SourceCredit::new(rccc, rate, sizes.counted)),
@@ -207,7 +210,8 @@ impl UetSender {
         self.sent_packets += 1;
         let target = self.spend(packet.payload, params);
         let is_repeated = packet.repeats > 0;
-        self.inference.note_sending(number, packet.order, is_repeated);
+        let is_judged = is_repeated && self.judges(params);
+        self.inference.note_sending(number, packet.order, is_judged);
         let wants_ack = is_repeated || self.is_ack_needed(params);
         if wants_ack {
             packet.bits |= request::ACK;
@@ -355,7 +359,18 @@ impl UetSender {
 
     /// Has the timer run out then, unless it does before. Returns when, if that is new.
     fn expect(&mut self, due: Time) -> Option<Time> {
-        self.timer_at.is_none_or(|at| due < at).then(|| *self.timer_at.insert(due))
+        if self.timer_at.is_some_and(|at| at <= due) {
+            return None;
+        }
+        self.timer_at = Some(due);
+        self.queue_event(due)
+    }
+
+    /// Returns the time of an event of the timer, unless that of the timeout is queued: tails come before it.
+    fn queue_event(&mut self, due: Time) -> Option<Time> {
+        let is_timeout = self.retransmits_at == Some(due);
+        let is_queued = is_timeout && std::mem::replace(&mut self.has_timeout_event, true);
+        (!is_queued).then_some(due)
     }
 
     fn heed(&mut self, now: Time, entropy: u16, feedback: PathFeedback, params: &UetParams) {

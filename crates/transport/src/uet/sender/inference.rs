@@ -45,11 +45,11 @@ impl Inference {
         }
     }
 
-    /// A packet leaves, as the `order`-th of all, again where `is_repeated`.
+    /// A packet leaves, as the `order`-th of all, again and to be judged anew where `is_judged`.
     #[inline]
-    pub(super) fn note_sending(&mut self, number: u32, order: u32, is_repeated: bool) {
+    pub(super) fn note_sending(&mut self, number: u32, order: u32, is_judged: bool) {
         self.last = number;
-        if is_repeated {
+        if is_judged {
             self.repeated.push_back((number, order));
         }
     }
@@ -75,12 +75,17 @@ impl Inference {
 }
 
 impl UetSender {
-    /// Takes packets for lost that too many sent after them have overtaken. Receivers of ordered delivery report them.
+    /// Whether overtaken packets are taken for lost. Receivers of ordered delivery report them.
+    pub(super) fn judges(&self, params: &UetParams) -> bool {
+        params.delivery != Delivery::Rod && self.reordering(params) > 0
+    }
+
+    /// Takes packets for lost that too many sent after them have overtaken.
     pub(super) fn infer_losses(&mut self, now: Time, params: &UetParams) {
-        let distance = self.reordering(params);
-        if params.delivery == Delivery::Rod || distance == 0 {
+        if !self.judges(params) {
             return;
         }
+        let distance = self.reordering(params);
         if self.place_of(self.inference.judged).is_none() {
             self.inference.judged = self.first;
         }
@@ -294,6 +299,37 @@ mod tests {
         let ack = AckHeader { answered: 3, bitmap: 0b111, ..AckHeader::default() };
         assert_eq!(sender.on_answer(at(8), &ack, false, &params), Some(at(25)));
         assert_eq!((lost(&mut sender, &params, at(25)), sender.timeouts), (vec![0], 0));
+    }
+
+    /// Without inference nothing takes repetitions off the list.
+    #[test]
+    fn repetitions_are_listed_where_they_are_judged_alone() {
+        let never = UetParams { reordering_packets: Some(0), ..UetParams::default() };
+        let ordered = UetParams { delivery: Delivery::Rod, ..UetParams::default() };
+        for (params, expected) in [(never, 0), (ordered, 0), (UetParams::default(), 40)] {
+            let mut sender = sender(&params);
+            sender.start_timer(Time::ZERO, &params);
+            assert_eq!(lost(&mut sender, &params, at(1_000)).len(), 40);
+            assert_eq!(sender.inference.repeated.len(), expected);
+        }
+    }
+
+    /// The first event is that of the timeout, at a millisecond. Tails of 14 us, 28 us, ... run out before it.
+    #[test]
+    fn tails_that_run_out_leave_the_event_of_the_timeout_queued() {
+        let params = UetParams::default();
+        let mut sender = UetSender::new(&params, BitRate::from_gbps(100));
+        sender.post(40 * params.payload_mtu.get(), Operation::Write);
+        while sender.next_packet(Time::ZERO, &params, &params.headers()).is_some() {}
+        assert_eq!(sender.start_timer(Time::ZERO, &params), Some(at(1_000)));
+        assert_eq!(acknowledge(&mut sender, &params, 8, ALL_BUT_FIRST), Some(at(22)));
+        assert_eq!(sender.on_timer(at(22), &params), None, "its event is queued");
+        assert_eq!(sender.timer_at, Some(at(1_000)));
+        sender.next_packet(at(22), &params, &params.headers()).unwrap();
+        assert_eq!(sender.start_timer(at(22), &params), Some(at(50)));
+        assert_eq!(sender.on_timer(at(50), &params), None);
+        sender.next_packet(at(50), &params, &params.headers()).unwrap();
+        assert_eq!(sender.on_timer(at(1_000), &params), Some(at(1_050)), "the next one is not");
     }
 
     #[test]
