@@ -12,7 +12,7 @@ use etherweave_topology::{Topology, TopologyKind};
 use toml::{Table, Value};
 
 use crate::{ScenarioError, document::Document, files, files::complete, reader};
-use profile::Interconnect;
+use profile::{Interconnect, LINK};
 
 pub(crate) use profile::Figure;
 pub(crate) use shipped::names;
@@ -70,16 +70,28 @@ pub(crate) fn insert(document: &mut Document) -> Result<Vec<Figure>, ScenarioErr
 }
 
 /// Takes keys, with dots, out of the values of a profile.
-fn leave_out(keys: &[String], profile: &mut Table) -> Result<(), InputError> {
+fn leave_out(keys: &[String], interconnect: &mut Interconnect) -> Result<(), InputError> {
     for (number, key) in keys.iter().enumerate() {
-        let parts: Vec<&str> = key.split('.').collect();
-        let (last, tables) = parts.split_last().expect("a text has a part");
-        let around = tables.iter().try_fold(&mut *profile, |table, part| table.get_mut(*part)?.as_table_mut());
-        let taken = around.and_then(|table| table.remove(*last));
-        let expected = "a key that the profile sets, other than link.* and names of profiles: \"transport.uet.nscc\"";
-        InputError::unless(taken.is_some(), format!("{TABLE}.without.{number}"), format!("\"{key}\""), expected)?;
+        let (profile, own) = match key.split_once('.') {
+            Some((LINK, own)) => (&mut interconnect.link, own),
+            Some(_) | None => (&mut interconnect.scenario, key.as_str()),
+        };
+        let expected = match key.strip_suffix(".profile") {
+            Some(table) => format!("\"{table}\", the table whose keys the name of a profile stands for"),
+            None => "a key that the profile sets: \"transport.uet.nscc\"".to_owned(),
+        };
+        let is_set = remove(profile, own).is_some();
+        InputError::unless(is_set, format!("{TABLE}.without.{number}"), format!("\"{key}\""), expected)?;
     }
+    interconnect.figures.retain(|figure| !keys.contains(&figure.key));
     Ok(())
+}
+
+/// Removes a key, with dots.
+fn remove(values: &mut Table, key: &str) -> Option<Value> {
+    let (tables, last) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut parts = tables.split('.').filter(|part| !part.is_empty());
+    parts.try_fold(values, |table, part| table.get_mut(part)?.as_table_mut())?.remove(last)
 }
 
 /// A fabric that is given is not changed, and has a routing of its own unless it is of the profile's family.
@@ -101,7 +113,7 @@ fn named(table: &Table, document: &Document) -> Result<Interconnect, InputErrors
     let spec: InterconnectSpec = reader::read(table).map_err(|errors| errors.within(TABLE))?;
     let without = spec.without.clone();
     let mut interconnect = read(spec, document)?;
-    leave_out(&without, &mut interconnect.scenario)?;
+    leave_out(&without, &mut interconnect)?;
     Ok(interconnect)
 }
 
@@ -220,6 +232,38 @@ mod tests {
         assert_eq!(Scenario::parse(&plain.resolved(), "x.toml", &[]).unwrap().resolved(), plain.resolved());
         let unknown = error(&format!("{profile}without = [\"switch.trimming\", \"transport.uet.nsc\"]"));
         assert!(unknown.contains("interconnect.without.1: \"transport.uet.nsc\""), "{unknown}");
+    }
+
+    /// Links of hosts have 50 Gb/s in the profile, and others 200; the default of a fabric is 100.
+    #[test]
+    fn links_without_the_rates_of_the_profile_have_other_ones() {
+        let directory = std::env::temp_dir().join(format!("etherweave-link-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let origin = directory.join("a.toml");
+        let figure = |value: &str| format!("{{ value = {value}, basis = \"estimate\", source = \"a guess\" }}");
+        let link = format!("rate = {}\nhost_rate = {}\n", figure("\"200Gb/s\""), figure("\"50Gb/s\""));
+        let text = format!("base = \"infiniband-hdr\"\nabout = \"a site\"\n[link]\n{link}");
+        std::fs::write(directory.join("mine.toml"), text).unwrap();
+        let rates = |without: &str| {
+            let text = format!("[interconnect]\nfile = \"mine.toml\"\nwithout = {without}\n[topology.fat_tree]\n{JOB}");
+            let topology = Scenario::parse(&text, origin.to_str().unwrap(), &[]).unwrap().topology.generate().unwrap();
+            let mut rates =
+                Vec::from_iter(topology.channels().iter().map(|channel| channel.rate.as_bps() / 1_000_000_000));
+            rates.sort_unstable();
+            rates.dedup();
+            rates
+        };
+        let all = ["[]", "[\"link.host_rate\"]", "[\"link.rate\"]", "[\"link.rate\", \"link.host_rate\"]"].map(rates);
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(all, [vec![50, 200], vec![200], vec![50, 100], vec![100]]);
+        let infiniband = "[interconnect]\nprofile = \"infiniband-hdr\"\nwithout = ";
+        assert_eq!(scenario(&format!("{infiniband}[\"link.addresses\"]")).interconnect.unwrap().addresses, None);
+        assert!(error(&format!("{infiniband}[\"link.length\"]")).contains("interconnect.without.0: \"link.length\""));
+        let name = error(&format!("{infiniband}[\"host.mpi_roce.profile\"]"));
+        assert!(
+            name.contains("expected \"host.mpi_roce\", the table whose keys the name of a profile stands"),
+            "{name}"
+        );
     }
 
     /// RoCE without DCQCN, Swift or HPCC has no use for the marks of the profile's switches.

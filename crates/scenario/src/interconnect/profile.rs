@@ -11,7 +11,7 @@ use super::shipped;
 use crate::{files, files::complete, reader};
 
 /// Table of figures that a scenario has elsewhere: rates of links, addresses of a subnet.
-const LINK: &str = "link";
+pub(super) const LINK: &str = "link";
 /// Table of facts for a buyer, which no scenario has.
 const PRODUCT: &str = "product";
 /// Tables that hold one member of a family, of which each has keys of its own.
