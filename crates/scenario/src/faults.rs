@@ -123,7 +123,7 @@ fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, In
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseStormSpec {
-    /// The host, by its name: "host3".
+    /// The host, by its name, or a port of a host with several: "host3", "host3.1".
     pub host: String,
     /// Priorities; switches ignore pauses of lossy ones. Absent: all lossless priorities.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,13 +188,20 @@ pub(crate) fn storms(scenario: &Scenario, topology: &Topology) -> Result<Vec<Pau
 
 impl PauseStormSpec {
     fn storm(&self, scenario: &Scenario, topology: &Topology) -> Result<PauseStorm, InputError> {
-        let mut hosts = (0..topology.hosts()).map(HostId::from_index);
-        let host = hosts.find(|&host| topology.host_name(host) == self.host.as_str()).ok_or_else(|| {
-            let example = topology.host_name(HostId::new(0));
+        let (host, port) = self.place(topology).ok_or_else(|| {
+            let example = topology.host_port_name(HostId::new(0), 0);
             InputError::new("host", format!("no host \"{}\"", self.host), format!("one such as \"{example}\""))
         })?;
         let priorities = self.priorities(&scenario.flow_control)?;
-        Ok(PauseStorm { host, priorities, from: self.from, until: self.until })
+        Ok(PauseStorm { host, port, priorities, from: self.from, until: self.until })
+    }
+
+    /// The host of this name, with the port if the name is that of a port.
+    fn place(&self, topology: &Topology) -> Option<(HostId, Option<usize>)> {
+        let hosts = (0..topology.hosts()).map(HostId::from_index);
+        let mut of_all = hosts.filter(|&host| topology.host_name(host) == self.host.as_str());
+        let of_port = || topology.host_ports().find(|&(host, port)| topology.host_port_name(host, port) == self.host);
+        of_all.next().map(|host| (host, None)).or_else(|| of_port().map(|(host, port)| (host, Some(port))))
     }
 
     /// The priorities that its frames name; none of those of 802.3x beside PFC.

@@ -50,6 +50,22 @@ fn mistakes_about_storms_and_watchdogs_name_the_key() {
 }
 
 #[test]
+fn a_storm_names_a_host_or_one_of_its_ports() {
+    let storms = |hosts: &[&str]| {
+        let storm = |host: &&str| format!("[[faults.pause_storm]]\nhost = \"{host}\"\n");
+        let storms: String = hosts.iter().map(storm).collect();
+        with(&format!("[host_ports]\nplanes = 2\n[flow_control.pfc]\n{storms}"))
+    };
+    for apart in [&["host0"][..], &["host0.0", "host0.1"]] {
+        assert!(Run::start(&storms(apart), "x.toml", &[], 1, &[]).is_ok(), "{apart:?}");
+    }
+    let unknown = error(&storms(&["host0.2"]));
+    assert!(unknown.contains("no host \"host0.2\"; expected one such as \"host0.0\""), "{unknown}");
+    let twice = error(&storms(&["host0", "host0.1"]));
+    assert!(twice.contains("faults.pause_storm.1.from"), "{twice}");
+}
+
+#[test]
 fn mistakes_about_faults_name_the_fault() {
     let degraded = |lines: &str| error(&with(&format!("[[faults.degraded]]\n{lines}")));
     check("degraded_links", degraded);

@@ -13,6 +13,8 @@ use crate::shard::Shard;
 pub struct PauseStorm {
     /// The host.
     pub host: HostId,
+    /// The port, if a single one of several.
+    pub port: Option<usize>,
     /// The priorities, of which switches heed the lossless ones. None: frames of 802.3x, which switches with PFC
     /// ignore.
     pub priorities: Vec<Priority>,
@@ -25,6 +27,11 @@ pub struct PauseStorm {
 impl PauseStorm {
     fn mask(&self) -> u8 {
         self.priorities.iter().fold(0, |mask, priority| mask | 1 << priority.get())
+    }
+
+    /// Whether another pauses at the same port.
+    fn has_port_of(&self, other: &PauseStorm) -> bool {
+        self.host == other.host && (self.port.is_none() || other.port.is_none() || self.port == other.port)
     }
 }
 
@@ -40,11 +47,11 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
         errors.check(InputError::unless(!is_ended, format!("{key}.until"), until, expected));
         let end = |storm: &PauseStorm| storm.until.unwrap_or(Duration::from_ps(u64::MAX));
         let meets = |other: &PauseStorm| {
-            let is_alike = other.host == storm.host && other.mask() & storm.mask() != 0;
+            let is_alike = other.has_port_of(storm) && other.mask() & storm.mask() != 0;
             is_alike && storm.from < end(other) && other.from < end(storm)
         };
         if let Some(other) = storms[..number].iter().position(meets) {
-            let expected = format!("a time apart from faults.pause_storm.{other}, of the same host and priority");
+            let expected = format!("a time apart from faults.pause_storm.{other}, of the same port and priority");
             errors.push(InputError::new(format!("{key}.from"), storm.from, expected));
         }
     }
@@ -54,7 +61,8 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
 /// Schedules the storms, and gives switches their watchdog.
 pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]) {
     for storm in &experiment.storms {
-        for &channel in experiment.topology.host_channels(storm.host) {
+        let channels = experiment.topology.host_channels(storm.host);
+        for &channel in storm.port.map_or(channels, |port| &channels[port..=port]) {
             let (shard, port) = layout.port(&experiment.topology, channel);
             if storm.priorities.is_empty() {
                 add_ignored(storm, &mut shards[shard], port);

@@ -40,7 +40,7 @@ fn beside_a_storm(from: u64, until: u64, watchdog: Option<PfcWatchdog>) -> Exper
     (later.hosts, later.start) = ([1, 3].map(HostId::new).to_vec(), us(300));
     let mut experiment = experiment(one_switch(4), watched(roce(), watchdog), vec![job, later]);
     let (host, priorities) = (HostId::new(1), vec![Priority::new(0)]);
-    experiment.storms = vec![PauseStorm { host, priorities, from: us(from), until: Some(us(until)) }];
+    experiment.storms = vec![PauseStorm { host, port: None, priorities, from: us(from), until: Some(us(until)) }];
     experiment
 }
 
@@ -68,6 +68,22 @@ fn a_storm_is_detected_and_ended_by_the_polls_after_its_times() {
         let latency = detected - begin;
         assert!((100..=150).contains(&latency), "between the detection time and a period more: {latency} us");
     }
+}
+
+/// Each of two planes has a port of host 1, of which the second pauses its switch.
+#[test]
+fn a_storm_may_be_that_of_a_port_of_several() {
+    let paused = |port| {
+        let mut experiment = beside_a_storm(10, 500, None);
+        experiment.topology = one_switch(4).in_planes(2).unwrap();
+        experiment.storms[0].port = port;
+        let report = run_for(&experiment, us(1_000));
+        [0, 1].map(|port| {
+            let rows = report.ports.iter().filter(|row| row.node == "host1" && row.port == port);
+            rows.map(|row| row.tx_pauses.xoff).sum::<u32>()
+        })
+    };
+    assert_eq!([None, Some(0), Some(1)].map(paused), [[1, 1], [1, 0], [0, 1]]);
 }
 
 #[test]
