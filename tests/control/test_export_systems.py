@@ -81,7 +81,11 @@ def test_times_of_the_watchdog_that_files_do_not_have_are_named() -> None:
         return [note for note in notes if "watchdog" in note]
 
     key = "flow_control.pfc.watchdog"
-    assert named("sonic") == named("eos") == []
+    assert named("sonic") == []
+    # Two polls within 200 ms, the shorter of both times.
+    twice = "EOS takes 2 polls at least within each of the other times"
+    assert named("eos") == [f"{key}.poll: 200 ms; the files have 100 ms, for {twice}"]
+    assert named("eos", Watchdog(400, 400, 200)) == []
     assert named("onyx") == [
         f"{key}: its times are not in the files, which turn the watchdog of a port on"
     ]
@@ -219,6 +223,15 @@ def test_trimming_that_files_do_not_configure_is_noted(system: str) -> None:
     without = policy(TESTBED, options=options)
     assert not any("trimming" in note for note in without.notes)
     assert all(line.setting in SETTINGS for line in compared({system: without}))
+
+
+def test_nics_of_ultra_ethernet_that_files_do_not_configure_are_noted() -> None:
+    def notes(scenario: str) -> list[str]:
+        return [note for note in policy(SCENARIOS / scenario).notes if "transport.uet" in note]
+
+    (note,) = notes("uet_incast.toml")
+    assert note.startswith("transport.uet: not in files of hosts")
+    assert notes("dcqcn.toml") == []
 
 
 SCENARIO: dict[str, object] = {

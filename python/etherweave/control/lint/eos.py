@@ -25,6 +25,7 @@ from etherweave.control.lint.port_settings import (
     whole,
 )
 from etherweave.control.lint.systems import System
+from etherweave.control.qos.policy import EOS_POLLS
 
 IGNORED = ("description", "switchport", "load-interval", "no", "ip", "lldp")
 """First words of commands for ports that do not concern lossless traffic."""
@@ -357,7 +358,7 @@ EOS = System(
     },
     # The ranges of the command, in seconds there; a poll takes at most half of the shorter time.
     times_ms={"detection_time": (10, 60_000), "restoration_time": (10, 60_000)},
-    polls=2,
+    polls=EOS_POLLS,
 )
 DIALECT = Dialect(
     EOS,

@@ -34,6 +34,7 @@ from etherweave.control.qos import front_panel
 from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, device_for
 from etherweave.control.qos.policy import (
     DSCPS,
+    EOS_POLLS,
     PRIORITIES,
     TRIMMING,
     BufferPolicy,
@@ -125,9 +126,16 @@ def _watchdog(options: ExportOptions, settings: dict[str, Any]) -> Watchdog | No
 
 def _watchdog_notes(watchdog: Watchdog | None, pfc: Mapping[str, Any], system: str) -> list[str]:
     """Name times of the scenario's watchdog that the files of a system do not have."""
-    if watchdog is None or "watchdog" not in pfc or system not in ("cumulus", "onyx"):
+    if watchdog is None or "watchdog" not in pfc:
         return []
     key = "flow_control.pfc.watchdog"
+    if system == "eos":
+        poll_ms = watchdog.poll_within(EOS_POLLS)
+        why = f"EOS takes {EOS_POLLS} polls at least within each of the other times"
+        note = f"{key}.poll: {watchdog.poll_ms} ms; the files have {poll_ms} ms, for {why}"
+        return [note] if poll_ms < watchdog.poll_ms else []
+    if system not in ("cumulus", "onyx"):
+        return []
     if system == "onyx":
         return [f"{key}: its times are not in the files, which turn the watchdog of a port on"]
     polls = max(watchdog.detect_ms // watchdog.poll_ms, 1)
@@ -201,6 +209,7 @@ def policy(
     notes += front_panel.breakout_notes(switches) if options.system == "sonic" else []
     notes += [*cables.notes(options.system), *shares.notes, *_ecn_notes(is_marked, settings)]
     notes += _trimming_notes(trimming, options.system)
+    notes += _transport_notes(settings)
     watchdog = _watchdog(options, settings)
     if options.watchdog is None:
         pfc = settings["flow_control"].get("pfc", {})
@@ -299,6 +308,17 @@ def _trimming_notes(trimming: Trimming | None, system: str) -> list[str]:
         return []
     parts = "the size, the queue of trimmed packets and the action of the buffer's profile"
     return [f"{TRIMMING}: not in the files, and switches drop packets: configure {parts}"]
+
+
+def _transport_notes(settings: Mapping[str, Any]) -> list[str]:
+    """Return a note where NICs have Ultra Ethernet, which no file of hosts configures."""
+    own = [settings["transport"], *(job.get("transport", {}) for job in settings.get("job", []))]
+    if not any("uet" in transport for transport in own):
+        return []
+    parts = "delivery, congestion control and code points of NICs by their vendor's tools"
+    return [
+        f"transport.uet: not in the files of hosts, which have classes alone: configure {parts}"
+    ]
 
 
 def _written(scenario: ScenarioSource, overrides: Overrides) -> dict[str, Any]:

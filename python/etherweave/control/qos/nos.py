@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from etherweave.api.outputs import printable
 from etherweave.control.qos import forms, nvue_yaml, sonic, sonic_patch
 from etherweave.control.qos.policy import (
+    EOS_POLLS,
     HostPolicy,
     Policy,
     PolicyError,
@@ -171,7 +172,12 @@ def _templates() -> "jinja2.Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals |= {"unloaded": UNLOADED, "eos_name": _eos_name, "eos_speed": _eos_speed}
+    environment.globals |= {
+        "unloaded": UNLOADED,
+        "eos_name": _eos_name,
+        "eos_polls": EOS_POLLS,
+        "eos_speed": _eos_speed,
+    }
     environment.filters |= {
         "breakouts": _breakouts,
         "ethernet": _ethernet,

@@ -13,6 +13,7 @@ from etherweave.api.code_points import octet
 
 PRIORITIES = range(8)  # Priorities of 802.1Q.
 DSCPS = range(64)  # Code points of RFC 2474.
+EOS_POLLS = 2  # Polls within the shorter of both times of a watchdog that EOS requires.
 TRIMMING = "switch.trimming"  # Key of a setting that files of SONiC alone have.
 
 
@@ -121,6 +122,10 @@ class Watchdog:
     restore_ms: int
     poll_ms: int
     action: str = "drop"  # ``drop``, ``forward`` or ``alert``.
+
+    def poll_within(self, polls: int) -> int:
+        """Return the time of a poll of which ``polls`` fit into both other times [ms]."""
+        return min(self.poll_ms, self.detect_ms // polls, self.restore_ms // polls)
 
 
 @dataclass(frozen=True, slots=True)
