@@ -230,7 +230,7 @@ def test_nics_of_ultra_ethernet_that_files_do_not_configure_are_noted() -> None:
         return [note for note in policy(SCENARIOS / scenario).notes if "transport.uet" in note]
 
     (note,) = notes("uet_incast.toml")
-    assert note.startswith("transport.uet: not in files of hosts")
+    assert note.startswith("transport.uet: not in the files of hosts")
     assert notes("dcqcn.toml") == []
 
 
