@@ -146,6 +146,20 @@ def test_pauses_are_counted_by_cause_over_the_priorities_of_a_port() -> None:
     assert pauses["ports"][0]["duration_us"] == 5
 
 
+def test_the_longest_pause_is_that_of_a_port_and_priority() -> None:
+    longest = [(0, 3, 2e3), (1, 3, 7e3), (1, 4, 1e3)]
+    rows = [
+        {**PORT, **PAUSES, "port": port, "priority": priority, "rx_pause_duration_ns_max": ns}
+        for port, priority, ns in longest
+    ]
+    expected = {"node": "s0", "port": 1, "peer": "h0", "priority": 3, "duration_us": 7.0}
+    assert figures(ports=rows)["pauses"]["longest"] == expected
+    never = [{**row, "rx_pause_duration_ns_max": 0.0} for row in rows]
+    older = [{**PORT, **PAUSES, "priority": 0}]
+    for ports in (never, older):
+        assert figures(ports=ports)["pauses"]["longest"] is None
+
+
 def test_a_frame_of_global_pause_is_counted_once_though_every_priority_has_it() -> None:
     paused = {"tx_pause_packets": 4, "tx_pause_duration_ns": 5e3}
     rows = [{**PORT, **paused, "priority": priority} for priority in range(8)]

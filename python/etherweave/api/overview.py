@@ -8,7 +8,7 @@ for tables, so that a short run stays short.
 import math
 import tomllib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -47,8 +47,10 @@ def overview(result: Result) -> dict[str, Any]:
         ``drops``: ``packets``, ``bytes``, and the worst ``ports``. ``trims``: where switches trim,
         the ``packets`` that they trimmed, the worst ``ports``, and the ``retransmissions`` of all
         flows. ``pauses``: ``frames`` sent, by
-        cause where the result has them apart, and the worst ``ports``, each with ``duration_us``,
-        for which it held its peer paused. ``failures``: what links lost while they were down, see
+        cause where the result has them apart, the worst ``ports``, each with ``duration_us``,
+        for which it held its peer paused, and the ``longest`` single pause, with the ``port`` that
+        was paused and the ``priority``, none if there was none, or an older result does not have
+        it. ``failures``: what links lost while they were down, see
         :func:`failures`. ``sleeps``: of ports that sleep between frames, how many there are, how
         often they woke, the share of the time that they were asleep, and how long a frame that woke
         one waited. ``storms``: storms of pauses that watchdogs detected, by time, each with
@@ -395,7 +397,19 @@ def _pauses(result: Result) -> dict[str, Any]:
             _port(place) | dict(zip(("duration_us", *counts), total, strict=True))
             for place, total in worst
         ],
+        "longest": _longest_pause(result, known),
     }
+
+
+def _longest_pause(result: Result, known: Collection[str]) -> dict[str, Any] | None:
+    column = "rx_pause_duration_ns_max"
+    if column not in known:
+        return None
+    rows = _rows(result, "ports", "node", "port", "peer", "priority", column)
+    *place, priority, duration_ns = max(rows, key=lambda row: row[-1], default=(0.0,) * 5)
+    if not duration_ns:
+        return None
+    return _port(tuple(place)) | {"priority": priority, "duration_us": duration_ns / 1e3}
 
 
 def failures(result: Result) -> dict[str, Any]:

@@ -51,6 +51,8 @@ rows! {
         tx_pause_duration: Duration ["tx_pause_duration_ns"];
         /// How long this port was paused.
         rx_pause_duration: Duration ["rx_pause_duration_ns"];
+        /// Longest of these pauses.
+        rx_pause_duration_max: Duration ["rx_pause_duration_ns_max"];
         /// How long the first packet of the priority lacked credits.
         credit_wait_duration: Duration ["credit_wait_duration_ns"];
         /// Packets lost: by a switch on their path to this port, by a NIC when they arrive.
@@ -108,6 +110,7 @@ impl Simulation {
             rx_pauses: port.paused().rx_packets[bit],
             tx_pause_duration: port.paused().tx_duration[bit],
             rx_pause_duration: port.paused().duration[bit],
+            rx_pause_duration_max: port.paused().duration_max[bit],
             credit_wait_duration: shard.wires.credits.wait(index, bit),
             drops_packets: own.drops,
             drops_bytes: own.drop_bytes,
