@@ -36,6 +36,16 @@ def test_the_verb_shows_scenarios_with_and_without_jobs(kind: str) -> None:
     assert tomllib.loads(done.stdout)["topology"]
 
 
+def test_keys_that_others_decide_follow_as_comments() -> None:
+    done = command_line.run_here("show", ROOT / "scenarios" / "uet.toml", code=0)
+    lines = done.stdout.split("# By other keys:\n")[1].splitlines()
+    assert lines[0] == (
+        '# transport.uet.nscc.target_delay = "4500ns": three quarters of base_round_trip'
+    )
+    assert lines[1].startswith("# transport.uet.reordering_packets = 26: ")
+    assert tomllib.loads(done.stdout)["transport"]["uet"]["nscc"]["base_round_trip"] == "6us"
+
+
 def test_a_mistake_of_a_scenario_without_jobs_is_one_line_with_its_place(tmp_path: Path) -> None:
     scenario = tmp_path / "wrong.toml"
     scenario.write_text("[topology.mesh]\n\n[open_loop]\nloads = 1\n")

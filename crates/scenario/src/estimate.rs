@@ -20,7 +20,7 @@ use etherweave_workload::TrafficSize;
 use crate::{
     JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, conversions, flow_rows::GROUP, host_ports::generate,
     memory::MemoryLimit, network::OpenLoopNetwork, nodes, open_loop, routing, run_time::RunTime, run_time::Switches,
-    sampling, scenario::experiment, scenario::read,
+    sampling, scenario::experiment, scenario::read, transports,
 };
 
 /// A text in a column, and lent to Python [B].
@@ -64,6 +64,8 @@ pub struct Estimate {
     pub setup_s: f64,
     /// Warnings to read before the first event, such as that the routing may deadlock.
     pub warnings: Vec<String>,
+    /// Values of keys that the scenario leaves open and others decide, with their rules.
+    pub derived: Vec<String>,
     /// The key of what takes most memory.
     #[serde(skip)]
     key: String,
@@ -167,13 +169,14 @@ pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Resu
     let (document, scenario) = read(text, origin, overrides)?;
     let topology = generate(&scenario).map_err(|error| document.locate(error))?;
     let mut warnings = check::warnings(&scenario, &topology);
+    let derived = transports::derived(&scenario, &topology);
     let estimate = run(&scenario, &topology, 0, None).map_err(|error| document.locate(error))?;
     if estimate.memory_bytes <= PLANNED_BYTES_MAX && estimate.setup_s <= PLANNED_S_MAX {
         let experiment = experiment(&document, &scenario, topology, &[])?;
         Simulation::check(&experiment).map_err(|error| document.locate(error))?;
         warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));
     }
-    Ok(Estimate { warnings, ..estimate })
+    Ok(Estimate { warnings, derived, ..estimate })
 }
 
 /// Estimates a run of a scenario that captures the frames of some hosts, at most `snap_length` bytes of each.

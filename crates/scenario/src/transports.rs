@@ -1,6 +1,6 @@
 //! Transports of jobs: each has its own, or that of the run.
 
-use etherweave_primitives::{Bytes, Duration, HostId, InputError, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors};
 use etherweave_sim::params::{FlowControl, Transport};
 use etherweave_topology::Topology;
 
@@ -116,6 +116,33 @@ fn short_round_trip(scenario: &Scenario, topology: &Topology) -> Option<String> 
          windows stay too small for its rate, and where the rest exceeds four times target_delay, quick adapt takes it \
          for a queue and cuts them, down to a packet"
     ))
+}
+
+/// Values of keys that a scenario leaves open and other keys decide, with their rules: key, value and rule.
+pub(crate) fn derived(scenario: &Scenario, topology: &Topology) -> Vec<String> {
+    let ports = topology.host_channels(HostId::new(0));
+    let rates = || ports.iter().map(|&port| topology.channel(port).rate.as_bps());
+    // A connection sends by one port, or by all in turn.
+    let rate = if host_ports::is_per_packet(scenario) { rates().sum() } else { rates().max().unwrap_or_default() };
+    let rate = BitRate::from_bps(rate);
+    let of = |own: &Transport| {
+        let Some(uet) = own.uet() else { return Vec::new() };
+        let target = uet.nscc.as_ref().filter(|nscc| nscc.target_delay.is_none()).map(|nscc| {
+            let target = nscc.target();
+            format!("transport.uet.nscc.target_delay = \"{target}\": three quarters of base_round_trip")
+        });
+        let open = uet.first_reordering(rate).filter(|_| uet.reordering_packets.is_none());
+        let packets = open.map(|packets| {
+            let rule = match (&uet.nscc, &uet.rccc) {
+                (Some(_), _) => format!("one and a half windows, at most the largest, of the first window at {rate}"),
+                (None, Some(_)) => format!("the most credits at {rate}"),
+                (None, None) => "the width of the bitmap, without a window".to_owned(),
+            };
+            format!("transport.uet.reordering_packets = {packets}: {rule}")
+        });
+        target.into_iter().chain(packets).collect()
+    };
+    scenario.each_transport().flat_map(of).collect()
 }
 
 /// Packet numbers and windows that end before the bytes of a round trip do.
@@ -243,6 +270,26 @@ mod tests {
         let error = |text: &str| parsed(text).unwrap_err();
         assert!(error("transport.tcp.initial_window = 0").contains("job.1.transport.tcp.initial_window"));
         assert!(error("transport.tcp.profile = \"linux-0\"").contains("job.1.transport.tcp.profile"));
+    }
+
+    /// Largest windows are 1.5 times 100 Gb/s for 6 us, 112,500 B: 26 packets of 4,204 B, of two planes as many again.
+    #[test]
+    fn what_other_keys_decide_is_derived() {
+        let derived = |changed: &[(&str, &str)]| {
+            let text = include_str!("../../../scenarios/uet.toml");
+            let changed = changed.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
+            crate::foresee(text, "x.toml", &Vec::from_iter(changed)).unwrap().derived
+        };
+        let target = "transport.uet.nscc.target_delay = \"4500ns\": three quarters of base_round_trip";
+        let packets = |count: u32, rate: &str| {
+            let rule = "one and a half windows, at most the largest, of the first window";
+            format!("transport.uet.reordering_packets = {count}: {rule} at {rate}")
+        };
+        assert_eq!(derived(&[]), [target.to_owned(), packets(26, "100Gb/s")]);
+        assert_eq!(derived(&[("host_ports.planes", "2")]), [target.to_owned(), packets(53, "200Gb/s")]);
+        let stated = ("transport.uet.reordering_packets", "8");
+        assert_eq!(derived(&[stated]), [target]);
+        assert_eq!(derived(&[("transport.uet.nscc.target_delay", "\"9us\""), stated]), Vec::<String>::new());
     }
 
     #[test]

@@ -48,6 +48,8 @@ class Estimate(TypedDict):
     setup_s: float  # Time to build the tables of its routing on that machine [s].
     warnings: list[str]
     """Warnings that a reader must know before the start, such as that the routing may deadlock."""
+    derived: list[str]
+    """Keys that are left open and others decide, each with its value and rule."""
 
 
 EstimateCallback: TypeAlias = Callable[[Estimate], None]

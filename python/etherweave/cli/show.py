@@ -15,7 +15,8 @@ etherweave show halo3d.toml --set switch.latency=1us > slower.toml"""
 def show(file: File, settings: Settings = None) -> None:
     """Check a scenario and print it with every default filled in, units included.
 
-    Figures that it has from an interconnect follow as comments, each with its basis and source.
+    Keys that are left open and others decide follow as comments, then figures that it has from an
+    interconnect, each with its basis and source.
     Standard error has the estimate of what its run needs, and warnings. The exit code is 2 after a
     mistake.
     """
@@ -25,6 +26,8 @@ def show(file: File, settings: Settings = None) -> None:
         figures = etherweave.figures(file, changes)
         estimate = etherweave.foresee(file, changes)
         print(resolved, end="")
+        if estimate and estimate["derived"]:
+            print("\n# By other keys:", *estimate["derived"], sep="\n# ")
         _print_sources(figures)
         if estimate:
             print_warnings(estimate["warnings"], set())

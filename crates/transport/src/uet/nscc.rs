@@ -66,7 +66,8 @@ impl Nscc {
         InputError::unless(window.get() >= packet, "initial_window", window, format!("at least a packet, {packet} B"))
     }
 
-    fn target(&self) -> Duration {
+    /// Queueing delay up to which the window grows.
+    pub fn target(&self) -> Duration {
         self.target_delay.unwrap_or(Duration::from_ps(self.base_round_trip.as_ps() / 4 * 3))
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::{BitRate, Duration, Time};
 
 use super::{PacketState, UetSender};
 use crate::uet::header::{AckHeader, BITMAP, answer};
@@ -71,6 +71,17 @@ impl Inference {
     #[inline]
     fn distance(&self, order: u32) -> u64 {
         u64::try_from(self.newest.wrapping_sub(order) as i32).unwrap_or_default()
+    }
+}
+
+impl UetParams {
+    /// Packets that may overtake the first one of a connection at a rate before it is taken for lost; none of a
+    /// delivery whose receivers report gaps, or nobody does.
+    pub fn first_reordering(&self, rate: BitRate) -> Option<u64> {
+        match self.delivery {
+            Delivery::Rud | Delivery::Rudi => Some(UetSender::new(self, rate).reordering(self)),
+            Delivery::Rod | Delivery::Uud => None,
+        }
     }
 }
 
@@ -170,7 +181,7 @@ impl UetSender {
 
 #[cfg(test)]
 mod tests {
-    use etherweave_primitives::{BitRate, Bytes};
+    use etherweave_primitives::Bytes;
 
     use super::*;
     use crate::TransportParams;
