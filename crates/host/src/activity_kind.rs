@@ -18,17 +18,20 @@ pub enum ActivityKind {
     Receive,
     /// It waits for messages, and handles those that arrive.
     Wait,
+    /// Its data pass the links to others of its node.
+    NodeTransfer,
 }
 
 impl ActivityKind {
     /// Every kind, in order.
-    pub const ALL: [ActivityKind; 6] = [
+    pub const ALL: [ActivityKind; 7] = [
         ActivityKind::Compute,
         ActivityKind::Sleep,
         ActivityKind::Copy,
         ActivityKind::Send,
         ActivityKind::Receive,
         ActivityKind::Wait,
+        ActivityKind::NodeTransfer,
     ];
 
     /// Its name in tables.
@@ -40,6 +43,7 @@ impl ActivityKind {
             ActivityKind::Send => "send",
             ActivityKind::Receive => "receive",
             ActivityKind::Wait => "wait",
+            ActivityKind::NodeTransfer => "node_transfer",
         }
     }
 
@@ -61,6 +65,7 @@ impl ActivityKind {
             GraphOp::Receive { .. } => ActivityKind::Receive,
             GraphOp::Copy { .. } => ActivityKind::Copy,
             GraphOp::Compute { .. } => ActivityKind::Compute,
+            GraphOp::Transfer { .. } => ActivityKind::NodeTransfer,
             GraphOp::Repeat { .. } => ActivityKind::Sleep,
         }
     }

@@ -8,7 +8,7 @@
 //! A stream performs its ready operations one after another, and waits inside MPI when it has none: then it handles
 //! what has arrived. That is work for a core, so an accelerator's stream does it only where the rank has no other. One
 //! stream at a time does, as MPI libraries let one thread progress at a time: messages match in the order of their
-//! arrival.
+//! arrival. Transfers within a node are posted, and take no time of a stream.
 
 use etherweave_engine::{Wires, event::Kind, event::PrefetchHint};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
@@ -55,11 +55,11 @@ impl Processors {
         }
     }
 
-    /// Sees to it that an event comes when the next wait of a driver ends: now, of a wait that ended while the rank,
-    /// which starts later than its job, had not started.
+    /// Sees to it that an event comes when the next wait of a driver or transfer in the node ends: now, of a wait that
+    /// ended while the rank, which starts later than its job, had not started.
     fn expect_wake(&mut self, wires: &mut Wires, rank: ThreadIndex) {
         let graph = self.graph(rank);
-        if let Some(next) = graph.run.next_wait()
+        if let Some(next) = graph.next_wake()
             && next < graph.wakes_at
         {
             graph.wakes_at = next;
@@ -95,6 +95,10 @@ impl Processors {
             state.node = None;
             return graph.complete(node, wires.now);
         }
+        if let GraphOp::Transfer { duration, share } = timed {
+            state.node = None;
+            return graph.links.begin(wires.now, (node, stream), (duration, share));
+        }
         let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
         self.observe_next(Some(ActivityKind::of_graph(op)));
         let (endpoint, cost) = match timed {
@@ -115,6 +119,7 @@ impl Processors {
             }
             GraphOp::Compute { duration } => (ANY_SOURCE, TaskCost::of(duration)),
             GraphOp::Copy { bytes } => (ANY_SOURCE, copy_cost(&wires.constants, job, bytes)),
+            GraphOp::Transfer { .. } => unreachable!("a transfer takes no time of its stream"),
             GraphOp::Repeat { .. } => unreachable!("a repetition is a computation"),
         };
         let hint = if endpoint == ANY_SOURCE || Neighbour::of(endpoint).is_some() {
@@ -169,10 +174,13 @@ impl Hosts {
         self.handle_next(wires, rank);
     }
 
-    /// A wait of a driver ends.
+    /// A wait of a driver or a transfer in the node ends.
     pub fn wake(&mut self, wires: &mut Wires, rank: ThreadIndex) {
         self.processors.progress_of(wires, rank);
-        self.processors.graph(rank).wake(wires.now);
+        for transfer in self.processors.graph(rank).wake(wires.now) {
+            let thread = Processors::stream_thread(rank, transfer.stream);
+            self.processors.observe_transfer(thread, (transfer.start, wires.now));
+        }
         self.graph_next(wires, rank);
     }
 
@@ -209,7 +217,7 @@ impl Hosts {
             GraphOp::Receive { tag, .. } => {
                 self.irecv(wires, rank, Envelope { endpoint, tag: tag.unwrap_or(ANY_TAG) }, node);
             }
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => {
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Transfer { .. } | GraphOp::Repeat { .. } => {
                 self.processors.graph(rank).complete(node, wires.now);
             }
         }

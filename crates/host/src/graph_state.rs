@@ -7,7 +7,7 @@ use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::Time;
 use etherweave_workload::{ExecutionStream, Graph, GraphOp, GraphRun, Received};
 
-use super::rounds::Rounds;
+use super::{node_links::NodeLinks, node_links::NodeTransfer, rounds::Rounds};
 
 /// The first stream, whose thread is that of the rank. The others' threads follow it.
 pub(super) const FIRST: u8 = 0;
@@ -69,8 +69,9 @@ pub struct GraphState {
     pub(super) run: GraphRun,
     /// Result of the receive that is about to complete, for a driver.
     pub(super) received: Option<Received>,
-    /// When an event ends the next wait of a driver.
+    /// When an event ends the next wait of a driver or transfer in the node.
     pub(super) wakes_at: Time,
+    pub(super) links: NodeLinks,
     /// Iterations left, the present one included.
     pub(super) iterations: u32,
     pub(super) start: Time,
@@ -95,6 +96,7 @@ impl GraphState {
             run: GraphRun::new(graph),
             received: None,
             wakes_at: Time::MAX,
+            links: NodeLinks::default(),
             iterations,
             start,
             rounds: Rounds::default(),
@@ -181,10 +183,23 @@ impl GraphState {
         self.run.complete(node, now, received, |node, stream| streams.ready(node, stream));
     }
 
-    pub(super) fn wake(&mut self, now: Time) {
+    /// When the next wait of a driver or transfer in the node ends.
+    pub(super) fn next_wake(&self) -> Option<Time> {
+        self.run.next_wait().into_iter().chain(self.links.next_end()).min()
+    }
+
+    /// Ends what lasts until now, and gives transfers that do. An event comes too early when links have another
+    /// transfer since: then nothing ends.
+    pub(super) fn wake(&mut self, now: Time) -> Vec<NodeTransfer> {
+        if now < self.wakes_at {
+            return Vec::new();
+        }
         self.wakes_at = Time::MAX;
+        let transfers = self.links.take_complete(now);
+        transfers.iter().for_each(|transfer| self.complete(transfer.node, now));
         let streams = &mut self.streams;
         self.run.wake(now, |node, stream| streams.ready(node, stream));
+        transfers
     }
 
     pub(super) fn open(&mut self, request: Request, node: u32) {

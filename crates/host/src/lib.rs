@@ -36,6 +36,7 @@ mod moderation;
 mod mpi;
 mod nic;
 mod nic_times;
+mod node_links;
 mod observed_steps;
 mod one_sided;
 mod packet_route;

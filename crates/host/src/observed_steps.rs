@@ -67,6 +67,13 @@ impl Processors {
         }
     }
 
+    /// Notes a transfer in the node that a thread of a rank has posted, from its start to its end.
+    pub(super) fn observe_transfer(&mut self, thread: ThreadIndex, span: (Time, Time)) {
+        if self.observes_ranks {
+            self.records.add_transfer(thread, span);
+        }
+    }
+
     /// Notes what a thread of a rank begins next.
     #[inline]
     pub(super) fn observe_next(&mut self, kind: Option<ActivityKind>) {

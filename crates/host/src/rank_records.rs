@@ -107,6 +107,8 @@ pub struct RankRecords {
     pub calls: CallRecords,
     /// Ranks that have ended, and when.
     pub ended: Log<(ThreadIndex, Time)>,
+    /// Whether steps are transfers in a node, which overlap others of their thread.
+    pub has_transfers: bool,
     /// Kind of the operation that begins next.
     pub(super) next: Option<ActivityKind>,
     /// End of the message that a NIC answers at the moment [B].
@@ -150,6 +152,14 @@ impl RankRecords {
         self.steps.push(StepRecord { start, end, message_end, copied, thread, endpoint, kind, has_times });
     }
 
+    /// Adds a transfer in the node, which no processor works on.
+    pub(super) fn add_transfer(&mut self, thread: ThreadIndex, (start, end): (Time, Time)) {
+        self.has_transfers = true;
+        let times = StepTimes { worked: end.since(start), copied: Duration::ZERO };
+        let kind = StepKind::Operation(ActivityKind::NodeTransfer);
+        self.add_step((thread, kind), (start, end), times, (EndpointIndex::NONE, 0), false);
+    }
+
     fn note_postponable(&mut self, thread: ThreadIndex) {
         let place = thread.get() as usize;
         if place >= self.postponable.len() {
@@ -185,6 +195,7 @@ wire! {
     ArrivalRecord { at, end, endpoint }
     EndRecord { at, bytes, tag, thread, endpoint }
     RankRecords {
-        steps, times, posted, arrived, sent, received, calls, ended, next, answered, acknowledged, postponable
+        steps, times, posted, arrived, sent, received, calls, ended, has_transfers, next, answered, acknowledged,
+        postponable
     }
 }

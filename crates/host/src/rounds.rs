@@ -54,7 +54,7 @@ impl Rounds {
     #[inline]
     pub fn timed(&mut self, op: GraphOp, now: Time) -> GraphOp {
         match op {
-            GraphOp::Compute { duration } => self.computed += duration,
+            GraphOp::Compute { duration } | GraphOp::Transfer { duration, .. } => self.computed += duration,
             GraphOp::Repeat { times, per } => return self.repeated(op, times, per, now),
             GraphOp::Send { .. } | GraphOp::Receive { .. } | GraphOp::Copy { .. } => {}
         }

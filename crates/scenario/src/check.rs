@@ -361,12 +361,12 @@ fn check_streams(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
     InputError::unless(has_streams || warm_up.is_zero(), "run.warm_up", warm_up, expected)
 }
 
-/// The longest time that a rank does nothing but compute or sleep.
+/// The longest time that a rank does nothing but compute, sleep or transfer in its node.
 fn longest_rest(traffic: &Traffic) -> Duration {
     match traffic {
         Traffic::Ranks(programs) => longest_of_programs(programs),
         Traffic::Graphs { ranks, .. } => {
-            ranks.iter().map(|graph| graph.facts().computation_max).max().unwrap_or(Duration::ZERO)
+            ranks.iter().map(|graph| graph.facts().rest_max()).max().unwrap_or(Duration::ZERO)
         }
         Traffic::Streams(streams) => longest_gap(streams),
     }

@@ -1,8 +1,9 @@
 //! Accelerators in nodes: each a rank with a network interface of its own, and what several of them do together.
 //!
-//! What stays within a node takes the time of a formula: its NVLink or the like is no part of the simulated network. A
-//! collective of several accelerators in each node passes between nodes among accelerators of the same place, each with
-//! a share of it, and meanwhile in the nodes, as NCCL's channels do it in pieces:
+//! What stays within a node takes the links of its accelerators: NVLink or the like, which is no part of the simulated
+//! network, and which transfers at once share. A collective of several accelerators in each node passes between nodes
+//! among accelerators of the same place, each with a share of it, and meanwhile in the nodes, as NCCL's channels do it
+//! in pieces:
 //!
 //! ```text
 //!   ring through 2 nodes of 4, channel 0           channel 1 ...
@@ -16,7 +17,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Rank};
 
 use crate::collective::{Algorithm, BLOCKING, Channels, Collective, Communicator, FlowOp, Library, Protocol, Rule};
-use crate::{GraphBuilder, GraphOp, NodeId, Op, limits::positive};
+use crate::{ALL_LINKS, GraphBuilder, GraphOp, NodeId, Op, limits::positive};
 
 /// Accelerators that are joined by links of their own (`node`).
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -93,6 +94,8 @@ pub(crate) struct Group {
 pub(crate) struct Exchange {
     latency: Duration,
     in_node: Duration,
+    /// Part of the links that the transfers take [ppm].
+    share: u32,
     /// Messages between nodes, of each channel beside the others.
     messages: Vec<Messages>,
 }
@@ -129,18 +132,28 @@ impl Exchange {
         self.messages.is_empty().then(|| self.latency + self.in_node)
     }
 
+    /// Time before its first byte moves.
+    pub fn latency(&self) -> Duration {
+        self.latency
+    }
+
+    /// Whether it takes links of the node.
+    pub fn takes_links(&self) -> bool {
+        !self.in_node.is_zero()
+    }
+
+    /// Adds what takes links of the node.
+    pub fn transfer(&self, graph: &mut GraphBuilder, links: u8, after: &[NodeId]) -> NodeId {
+        graph.add(links, GraphOp::Transfer { duration: self.in_node, share: self.share }, after)
+    }
+
     /// Adds it behind what it waits for: messages to `stream`, transfers in the node to `links`. Gives a node that is
     /// complete when all of it is, if there is any.
     pub fn put(&self, graph: &mut GraphBuilder, stream: u8, links: u8, after: &[NodeId]) -> Option<NodeId> {
-        let compute = |graph: &mut GraphBuilder, stream: u8, duration: Duration, after: &[NodeId]| {
-            (!duration.is_zero()).then(|| graph.add(stream, GraphOp::Compute { duration }, after))
-        };
-        if let Some(duration) = self.within_node() {
-            return compute(graph, stream, duration, after);
-        }
-        let first = compute(graph, stream, self.latency, after);
+        let latency = GraphOp::Compute { duration: self.latency };
+        let first = (!self.latency.is_zero()).then(|| graph.add(stream, latency, after));
         let after = first.as_ref().map_or(after, std::slice::from_ref);
-        let in_node = compute(graph, links, self.in_node, after);
+        let in_node = self.takes_links().then(|| self.transfer(graph, links, after));
         let channels = self.messages.iter().flat_map(|messages| messages.put(graph, stream, after));
         let last: Vec<NodeId> = channels.collect::<Vec<_>>().into_iter().chain(in_node).collect();
         match last[..] {
@@ -201,6 +214,11 @@ impl Group {
         self.across.size() * self.in_node
     }
 
+    /// Whether several of its members share a node.
+    pub fn has_neighbours(&self) -> bool {
+        self.in_node > 1
+    }
+
     fn has_messages(&self) -> bool {
         self.across.size() > 1
     }
@@ -226,11 +244,12 @@ impl Group {
             (None, ..) => [accelerators.launch + accelerators.node.latency, Duration::ZERO],
         };
         let picked = accelerators.call.map(|_| self.rule(accelerators).algorithm(&collective, self.across.size()));
-        let in_node = self.time_in_node(operation, bytes, accelerators.node, picked).max(in_accelerators);
+        let (in_node, share) = self.time_in_node(operation, bytes, accelerators.node, picked);
+        let in_node = in_node.max(in_accelerators);
         match operation {
             // Rounds within nodes come first.
-            Operation::Hypercube => Exchange { latency: latency + in_node, in_node: Duration::ZERO, messages },
-            _ => Exchange { latency, in_node, messages },
+            Operation::Hypercube => Exchange { latency: latency + in_node, in_node: Duration::ZERO, share, messages },
+            _ => Exchange { latency, in_node, share, messages },
         }
     }
 
@@ -317,17 +336,18 @@ impl Group {
 
     /// Returns the time by the definition of bus bandwidth: n accelerators move (n - 1)/n of a vector, twice for an
     /// all-reduce; of pairs, what each has for the others of its node, or for their places in other nodes. Switches add
-    /// up where the call takes their algorithm, or where there is no call and they are faster.
+    /// up where the call takes their algorithm, or where there is no call and they are faster. With it the part of the
+    /// links that is taken [ppm].
     fn time_in_node(
         &self,
         operation: Operation,
         bytes: u64,
         node: &AcceleratorNode,
         call: Option<Algorithm>,
-    ) -> Duration {
+    ) -> (Duration, u32) {
         let in_node = u64::from(self.in_node);
         if in_node == 1 {
-            return Duration::ZERO;
+            return (Duration::ZERO, ALL_LINKS);
         }
         let others = in_node - 1;
         let moved = match operation {
@@ -342,15 +362,22 @@ impl Group {
         let links = if node.is_mesh { node.accelerators - 1 } else { in_node as u32 - 1 };
         let rate = self.rate.unwrap_or(node.rate);
         let by_ring = rate.serialization_time(Bytes::new(moved * u64::from(links) / others));
+        let by_ring = (by_ring, share(rate, node.rate, others as f64 / f64::from(links)));
         let in_switches = in_switches(operation, bytes, in_node);
         let by_switches = node.reduction_rate.zip(in_switches);
-        let by_switches = by_switches.map(|(rate, bytes)| rate.serialization_time(Bytes::new(bytes)));
+        let by_switches = by_switches.map(|(rate, bytes)| (rate.serialization_time(Bytes::new(bytes)), ALL_LINKS));
         match (call, by_switches) {
             (Some(Algorithm::InNetwork | Algorithm::NvlsTree), Some(time)) => time,
             (Some(_), _) | (None, None) => by_ring,
             (None, Some(time)) => time.min(by_ring),
         }
     }
+}
+
+/// Part of the links of an accelerator that a bus bandwidth takes where so much of them serves it [ppm].
+fn share(rate: BitRate, links: BitRate, served: f64) -> u32 {
+    let part = served * rate.as_bps() as f64 / links.as_bps() as f64;
+    (part * f64::from(ALL_LINKS)).round().clamp(1.0, f64::from(ALL_LINKS)) as u32
 }
 
 /// Bytes that a link of so many accelerators carries in its busier direction, where switches of their node add up or
@@ -517,7 +544,7 @@ mod tests {
         let last = exchange(8, Operation::ReduceScatter, 8_000, None).put(&mut graph, streams[0], streams[1], &[]);
         let graph = graph.build().unwrap();
         let nodes = graph.nodes().unwrap();
-        let is_transfer = |op| op == GraphOp::Compute { duration: Duration::from_us(6) };
+        let is_transfer = |op| op == GraphOp::Transfer { duration: Duration::from_us(6), share: ALL_LINKS };
         let transfer = nodes.ops().position(is_transfer).unwrap() as u32;
         let first_message = nodes.ops().position(|op| op.tag().is_some()).unwrap() as u32;
         assert!([transfer, first_message].iter().all(|node| nodes.after(0).contains(node)));

@@ -58,6 +58,9 @@ pub(crate) use own_messages::{OwnMessage, OwnMessages};
 pub use run::GraphRun;
 pub(crate) use window::{BLOCK_BYTES, BLOCK_NODES, ReadNodes};
 
+/// Share of a transfer that takes all links of its accelerator [ppm].
+pub const ALL_LINKS: u32 = 1_000_000;
+
 /// An operation of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GraphOp {
@@ -89,6 +92,14 @@ pub enum GraphOp {
         /// Payload [B].
         bytes: u64,
     },
+    /// Passes the links of an accelerator to others of its node, beside all other transfers of the rank, which share
+    /// them. It is posted by its stream, as a message is.
+    Transfer {
+        /// How long it takes alone [ps].
+        duration: Duration,
+        /// Part of the links that it takes meanwhile, at most [`ALL_LINKS`] [ppm].
+        share: u32,
+    },
     /// Stands for repetitions of what the rank has done since a mark: takes `times` the mean of the last rounds.
     Repeat {
         /// Repetitions; none in a mark, which only ends a round.
@@ -114,7 +125,7 @@ impl GraphOp {
             GraphOp::Receive { peer, tag, bytes } => {
                 GraphOp::Receive { peer: peer.map(|peer| peers[peer.index()]), tag, bytes }
             }
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => self,
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Transfer { .. } | GraphOp::Repeat { .. } => self,
         }
     }
 
@@ -122,7 +133,7 @@ impl GraphOp {
         match self {
             GraphOp::Send { tag, .. } => Some(tag),
             GraphOp::Receive { tag, .. } => tag,
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => None,
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Transfer { .. } | GraphOp::Repeat { .. } => None,
         }
     }
 }

@@ -52,8 +52,8 @@ pub use check::{bytes_sent, check};
 pub use family::*;
 pub use generator::RankWorkload;
 pub use graph::{
-    Driver, DriverEvent, ExecutionStream, Graph, GraphBuilder, GraphCycle, GraphFacts, GraphOp, GraphRun, MessageSum,
-    NextOperations, NodeId, NodeLists, Received, check_graphs, programs_of_graphs,
+    ALL_LINKS, Driver, DriverEvent, ExecutionStream, Graph, GraphBuilder, GraphCycle, GraphFacts, GraphOp, GraphRun,
+    MessageSum, NextOperations, NodeId, NodeLists, Received, check_graphs, programs_of_graphs,
 };
 pub use groups::{HostGroups, HostRange, OpenGroups};
 pub use pattern::{Destinations, Pattern};

@@ -26,6 +26,7 @@ PARTS = {
     "core": ("host", "waits for a core"),
     "bus": ("host", "receivers slower than their links"),
     "line": ("network", "bytes at the rate of the hosts' links"),
+    "node_links": ("network", "bytes on links within a node"),
     "latency": ("network", "latency of the path"),
     "network": ("network", "queues and other messages"),
     "rendezvous": ("network", "queues and other messages of rendezvous"),

@@ -19,7 +19,8 @@ struct Step {
 
 /// The keys of `training` on so many hosts of one switch.
 fn step(ranks: u32, keys: &str) -> Step {
-    let training = format!("ranks = {ranks}\nmodel = {{ {MODEL} }}\nnode.accelerators = 1\n{keys}\n");
+    let node = if keys.contains("node") { "" } else { "node.accelerators = 1\n" };
+    let training = format!("ranks = {ranks}\nmodel = {{ {MODEL} }}\n{node}{keys}\n");
     let text = format!(
         "topology.single_switch = {{ hosts = {ranks}, rate = \"400Gb/s\" }}\ninterconnect.profile = \
          \"ethernet-400-roce\"\nrun.fidelity = \"flow\"\n[[job]]\nname = \"step\"\n[job.workload.training]\n{training}"
@@ -85,6 +86,21 @@ fn keys_and_values_are_exposed_three_times_a_layer() {
     let keys = "batch = 1\nparallel = { tensor = 1, pipeline = 1, context = 2, zero = 1, bucket = \"1GiB\" }";
     let of_keys = 4.0 * 3.0 * 8192.0 * 2.0 * 1024.0 * 2.0 / 2.0;
     near(exposed(2, keys), (of_keys + 3.0 * PARAMETERS) / PAYLOAD);
+}
+
+/// Four accelerators of a node with links of 100 GB/s, two that share every matrix and two replicas. Each layer has two
+/// all-reduces of 16 MiB forward and two backward, between two accelerators: the vector once. Gradients, 4 B of half of
+/// the parameters, pass the same links meanwhile: links that do nothing but transfers take the sum of both.
+#[test]
+fn gradients_and_layers_share_the_links_of_a_node() {
+    let node = "node = { accelerators = 4, rate = \"800Gb/s\", latency = \"0s\" }";
+    let keys = format!("{node}\nper_teraflop = \"1us\"\nbatch = 2\nparallel = {{ tensor = 2, pipeline = 1 }}");
+    let of_layers = 4.0 * 4.0 * 8192.0 * 1024.0 * 2.0;
+    near(exposed(4, &keys), (of_layers + 4.0 * PARAMETERS / 2.0) / 100e9);
+    // At 100 kB/s the exchange of a layer of 168 s lasts twice as long beside gradients: longer than any alone, and
+    // no deadlock.
+    let slow = keys.replace("800Gb/s", "800kb/s");
+    near(exposed(4, &slow), (of_layers + 4.0 * PARAMETERS / 2.0) / 100e3);
 }
 
 /// Computation is divided in picoseconds, once for each round [s].

@@ -101,7 +101,10 @@ pub(super) fn activities(rank: &RankLog, steps: Steps<'_>, ended: Option<Time>) 
     };
     let first = steps.first_start().unwrap_or(Time::ZERO);
     let mut streams: Vec<Option<Present>> = Vec::new();
-    for (stream, kind, start, end) in steps.operations() {
+    let mut operations: Vec<_> = steps.operations().collect();
+    // Transfers in a node overlap: the one that begins first may end last.
+    operations.sort_by_key(|&(stream, _, start, _)| (stream, start));
+    for (stream, kind, start, end) in operations {
         let kind = match kind {
             StepKind::Operation(kind) => kind,
             StepKind::SocketSend => ActivityKind::Send,
@@ -112,7 +115,9 @@ pub(super) fn activities(rank: &RankLog, steps: Steps<'_>, ended: Option<Time>) 
             streams.resize(place + 1, None);
         }
         streams[place] = Some(match streams[place] {
-            Some(present) if present.kind == kind && present.end == start => Present { end, ..present },
+            Some(present) if present.kind == kind && present.end >= start => {
+                Present { end: end.max(present.end), ..present }
+            }
             Some(present) => {
                 add(stream, present.kind, present.start, present.end);
                 add(stream, ActivityKind::Wait, present.end, start);

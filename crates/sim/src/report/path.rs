@@ -34,6 +34,8 @@ pub enum PathPart {
     Line,
     /// They take longer to the memory of the receiver than over the links.
     Bus,
+    /// Data pass the links to others of the node, beside those of other transfers.
+    NodeLinks,
     /// Latency of the quickest path between the two hosts: NICs, cables, switches.
     Latency,
     /// A message is on its way otherwise: NICs, other messages before it, queues, pauses.
@@ -47,7 +49,7 @@ pub enum PathPart {
 }
 
 impl PathPart {
-    const ALL: [PathPart; 15] = [
+    const ALL: [PathPart; 16] = [
         PathPart::Computation,
         PathPart::Sleep,
         PathPart::MpiCopy,
@@ -58,6 +60,7 @@ impl PathPart {
         PathPart::Core,
         PathPart::Line,
         PathPart::Bus,
+        PathPart::NodeLinks,
         PathPart::Latency,
         PathPart::Network,
         PathPart::Rendezvous,
@@ -77,6 +80,7 @@ impl PathPart {
             PathPart::Core => "core",
             PathPart::Line => "line",
             PathPart::Bus => "bus",
+            PathPart::NodeLinks => "node_links",
             PathPart::Latency => "latency",
             PathPart::Network => "network",
             PathPart::Rendezvous => "rendezvous",
@@ -98,6 +102,7 @@ impl PathPart {
         match kind {
             StepKind::Operation(ActivityKind::Compute) => (PathPart::Computation, PathPart::Computation),
             StepKind::Operation(ActivityKind::Sleep) => (PathPart::Sleep, PathPart::Sleep),
+            StepKind::Operation(ActivityKind::NodeTransfer) => (PathPart::NodeLinks, PathPart::NodeLinks),
             StepKind::Operation(ActivityKind::Copy) => (PathPart::MpiCopy, PathPart::MpiCopy),
             StepKind::Operation(ActivityKind::Send | ActivityKind::Receive | ActivityKind::Wait) | StepKind::Handle => {
                 (PathPart::MpiCopy, PathPart::MpiCall)

@@ -68,9 +68,9 @@ impl HostsLog {
         self.ranks.get(self.threads[thread.get() as usize] as usize)
     }
 
-    /// Whether a rank performs several streams, by its place.
-    fn has_streams(&self, place: usize) -> bool {
-        self.threads.get(self.ranks[place].thread as usize + 1) == Some(&(place as u32))
+    /// Whether steps of a rank may overlap, by its place: those of several streams, and transfers in a node.
+    fn may_overlap(&self, place: usize) -> bool {
+        self.records.has_transfers || self.threads.get(self.ranks[place].thread as usize + 1) == Some(&(place as u32))
     }
 
     /// The other rank at an end of a connection, or the neighbour for which it stands.
@@ -207,7 +207,7 @@ impl RankLogs {
     /// Steps of a rank.
     pub fn steps(&self, rank: &RankLog) -> Steps<'_> {
         let sorted = &self.shards[rank.shard];
-        Steps { log: &sorted.log, places: sorted.steps.of(rank.place), overlap: sorted.log.has_streams(rank.place) }
+        Steps { log: &sorted.log, places: sorted.steps.of(rank.place), overlap: sorted.log.may_overlap(rank.place) }
     }
 
     /// Calls of collectives of a rank, in order of time.
@@ -251,7 +251,7 @@ impl RankLogs {
 pub(super) struct Steps<'l> {
     log: &'l HostsLog,
     places: &'l [u32],
-    /// Whether some overlap: those of one stream follow each other.
+    /// Whether some may overlap.
     overlap: bool,
 }
 
@@ -319,8 +319,8 @@ impl SortedLog {
         let RankRecords { steps, posted, arrived, .. } = &log.records;
         let ended = steps.iter().map(|step| (step.end <= until).then(|| log.threads[step.thread.get() as usize]));
         let mut by_rank = Groups::new(log.ranks.len(), ended);
-        // Steps of one thread follow each other; those of several streams overlap.
-        for rank in (0..log.ranks.len()).filter(|&rank| log.has_streams(rank)) {
+        // Steps of one thread follow each other, but for transfers in a node; those of several streams overlap.
+        for rank in (0..log.ranks.len()).filter(|&rank| log.may_overlap(rank)) {
             by_rank.of_mut(rank).sort_by_key(|&place| (steps[place].end, steps[place].start, steps[place].thread));
         }
         let rows = posted;

@@ -161,7 +161,7 @@ fn graph_request(shard: &Shard, job: u32, rank: &RankState, node: u32, op: Graph
             format!("{send} (operation {node}), {}", reason.unwrap_or_default())
         }
         GraphOp::Receive { bytes, .. } => format!("{bytes} B of a message (operation {node})"),
-        GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => {
+        GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Transfer { .. } | GraphOp::Repeat { .. } => {
             unreachable!("only messages are requests")
         }
     }

@@ -7,8 +7,8 @@ use etherweave_sim::params::{CoreParams, Fidelity, SimParams};
 use etherweave_sim::{Experiment, Finish, Job, Report, Simulation};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{
-    AllToAll, ExecutionStream, Fft, Goal, Graph, GraphBuilder, GraphOp, OsuBibw, OsuCollective, OsuLatency, Program,
-    TraceFile, Traffic, Workload, collective::Collective,
+    ALL_LINKS, AllToAll, ExecutionStream, Fft, Goal, Graph, GraphBuilder, GraphOp, OsuBibw, OsuCollective, OsuLatency,
+    Program, TraceFile, Traffic, Workload, collective::Collective,
 };
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
@@ -28,6 +28,10 @@ fn graph(streams: &[ExecutionStream], build: impl FnOnce(&mut GraphBuilder)) -> 
 
 fn compute(us: u64) -> GraphOp {
     GraphOp::Compute { duration: Duration::from_us(us) }
+}
+
+fn transfer(us: u64) -> GraphOp {
+    GraphOp::Transfer { duration: Duration::from_us(us), share: ALL_LINKS }
 }
 
 fn send(peer: u32, tag: u32, bytes: u64) -> GraphOp {
@@ -296,4 +300,17 @@ fn a_rank_that_waits_for_any_message_for_ever_is_reported() {
         panic!("no rank sends")
     };
     assert_eq!(report, "job job: rank 0 on host0 waits for 1 request: a message of any rank with tag 7 (operation 0)");
+}
+
+/// A transfer of 10 us has 4 us behind it when one of 3 us joins it: both have half of the links for 6 us, and the
+/// first has 3 us left. A stream that has posted a transfer is free.
+#[test]
+fn transfers_in_a_node_share_its_links_beside_computation() {
+    let both = graph(&[ACCELERATOR], |builder| {
+        builder.add(0, transfer(10), &[]);
+        let computed = builder.add(0, compute(4), &[]);
+        builder.add(0, transfer(3), &[computed]);
+    });
+    let idle = graph(&[ACCELERATOR], |_| {});
+    assert_eq!(durations(SimParams::default(), vec![both, idle])[0], Duration::from_us(13));
 }

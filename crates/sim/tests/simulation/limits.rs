@@ -1,13 +1,16 @@
 //! The path that limits a job: its parts add up to the time of the job, and one known limit is named.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Length, Priority, Rank, Time};
 use etherweave_sim::params::{CoreParams, Fidelity, Pcie, SimParams, Transport};
-use etherweave_sim::{Experiment, Finish, Job, PathPart, PathRow, Simulation, WaitRow};
+use etherweave_sim::{ActivityRow, Experiment, Finish, Job, PathPart, PathRow, Simulation, WaitRow};
 use etherweave_topology::{Channel, Family, FatTree, SingleSwitch, Topology};
 use etherweave_workload::collective::{Collective, Communicator, Kind, Rule, kind_of};
-use etherweave_workload::{AllToAll, Block, Halo3d, Op, OsuOneSidedLatency, Program, Traffic, Workload};
+use etherweave_workload::{
+    ALL_LINKS, AllToAll, Block, ExecutionStream, GraphBuilder, GraphOp, Halo3d, Op, OsuOneSidedLatency, Program,
+    Traffic, Workload,
+};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
 use crate::{credits::frames, credits::with_credits, degraded::degraded, threads::assert_same_on_any_threads};
@@ -81,6 +84,39 @@ fn each_known_limit_is_named() {
         PathPart::Bus,
     );
     assert!((share - 0.93).abs() < 0.02, "{share}: 7 of 100 Gb/s, of which 2 % are headers");
+}
+
+/// Data of 1 ms and of 0.5 ms share the links of a node behind a computation of 10 us, then rank 0 sends to rank 1: the
+/// links take 1.5 ms, to the picosecond, and all parts add up. Data of 2 us that pass while it computes take nothing.
+#[test]
+fn links_of_a_node_take_what_all_transfers_on_the_path_do() {
+    let transfer = |us| GraphOp::Transfer { duration: Duration::from_us(us), share: ALL_LINKS };
+    let mut sender = GraphBuilder::default();
+    let [computing, links] = std::array::from_fn(|_| sender.stream(ExecutionStream::Core));
+    sender.add(links, transfer(2), &[]);
+    let computed = sender.add(computing, GraphOp::Compute { duration: Duration::from_us(10) }, &[]);
+    let transfers = [1_000, 500].map(|us| sender.add(links, transfer(us), &[computed]));
+    sender.add(computing, GraphOp::Send { peer: Rank::new(1), tag: 7, bytes: 8 }, &transfers);
+    let mut receiver = GraphBuilder::default();
+    let stream = receiver.stream(ExecutionStream::Core);
+    receiver.add(stream, GraphOp::Receive { peer: Some(Rank::new(0)), tag: Some(7), bytes: 8 }, &[]);
+    let ranks = [sender, receiver].map(|graph| Arc::new(graph.build().unwrap())).to_vec();
+    let report = run(&of_two(roce(), Traffic::Graphs { ranks, iterations: 1 }), 1);
+    let observed = report.observed.expect("ranks are observed");
+    let time = |part| {
+        let rows = observed.path.iter().filter(|row| row.part == part);
+        rows.map(|row| row.end.since(row.start)).fold(Duration::ZERO, |sum, span| sum + span)
+    };
+    let path = &observed.path;
+    assert_eq!([PathPart::NodeLinks, PathPart::Computation].map(time), [1_500, 10].map(Duration::from_us), "{path:?}");
+    assert_eq!(time(PathPart::Idle), Duration::ZERO, "{path:?}");
+    assert!(path.windows(2).all(|pair| pair[0].end == pair[1].start), "{path:?}");
+    let activities = observed.activities();
+    let ends = |row: &&ActivityRow| row.rank == 0 && row.kind.name() == "node_transfer";
+    let transfers: Vec<_> = activities.iter().filter(ends).map(|row| (row.start, row.end)).collect();
+    let at = |us| Time::ZERO + Duration::from_us(us);
+    assert_eq!(transfers, [(at(0), at(2)), (at(10), at(1_510))]);
+    assert_eq!(path.last().map(|row| row.end), activities.iter().map(|row| row.end).max());
 }
 
 /// Two hosts, 100 km apart: a byte takes half a millisecond, and a request and its answer take two.

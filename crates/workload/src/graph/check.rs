@@ -70,7 +70,7 @@ impl Messages {
             GraphOp::Receive { peer, tag, bytes } => {
                 self.wildcards.entry(rank).or_default().entry((peer, tag)).or_insert((0, bytes)).0 += 1;
             }
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => {}
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Transfer { .. } | GraphOp::Repeat { .. } => {}
         }
     }
 

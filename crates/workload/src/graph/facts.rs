@@ -30,8 +30,10 @@ pub struct GraphFacts {
     pub received: MessageSum,
     /// Its largest message sent [B].
     pub sent_max: u64,
-    /// Its computations on all streams, at most the largest number [ps].
+    /// Its computations on all streams and transfers within its node, at most the largest number [ps].
     pub computed_ps: u64,
+    /// Its transfers within its node, at most the largest number [ps].
+    pub transferred_ps: u64,
     /// Its longest computation.
     pub computation_max: Duration,
     /// Whether it receives from any rank or with any tag.
@@ -77,6 +79,10 @@ impl GraphFacts {
                 self.computed_ps = self.computed_ps.saturating_add(duration.as_ps());
                 self.computation_max = self.computation_max.max(duration);
             }
+            GraphOp::Transfer { duration, .. } => {
+                self.computed_ps = self.computed_ps.saturating_add(duration.as_ps());
+                self.transferred_ps = self.transferred_ps.saturating_add(duration.as_ps());
+            }
             GraphOp::Copy { .. } => {}
             // At most what came before, which is more than the time that is repeated: a part of it.
             GraphOp::Repeat { times, per } => {
@@ -85,6 +91,12 @@ impl GraphFacts {
                 self.has_repetitions |= times > 0;
             }
         }
+    }
+
+    /// Longest time in which it does nothing but compute, or transfer in its node: transfers at once end when all of
+    /// them would have ended one after another, or before.
+    pub fn rest_max(&self) -> Duration {
+        self.computation_max.max(Duration::from_ps(self.transferred_ps))
     }
 
     /// Adds so many messages each way, of these lengths [B].

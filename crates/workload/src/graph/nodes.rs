@@ -22,6 +22,7 @@ pub struct NodeLists {
 struct Node {
     /// Payload [B], time [ps] or repetitions.
     amount: u64,
+    /// Other rank, share of a transfer or rounds of a repetition.
     peer: u32,
     tag: u32,
     /// Ends of the dependants on completion and of those on start; they begin where those of the node before end.
@@ -36,6 +37,7 @@ enum NodeKind {
     Receive,
     Compute,
     Copy,
+    Transfer,
     Repeat,
 }
 
@@ -48,6 +50,7 @@ impl Node {
             }
             GraphOp::Compute { duration } => (NodeKind::Compute, duration.as_ps(), 0, 0),
             GraphOp::Copy { bytes } => (NodeKind::Copy, bytes, 0, 0),
+            GraphOp::Transfer { duration, share } => (NodeKind::Transfer, duration.as_ps(), share, 0),
             GraphOp::Repeat { times, per } => (NodeKind::Repeat, times.into(), per, 0),
         };
         Node { amount, peer, tag, ends: [end; 2], kind, stream }
@@ -63,6 +66,7 @@ impl Node {
             }
             NodeKind::Compute => GraphOp::Compute { duration: Duration::from_ps(bytes) },
             NodeKind::Copy => GraphOp::Copy { bytes },
+            NodeKind::Transfer => GraphOp::Transfer { duration: Duration::from_ps(bytes), share: self.peer },
             NodeKind::Repeat => GraphOp::Repeat { times: bytes as u32, per: self.peer },
         }
     }

@@ -94,6 +94,7 @@ fn nodes(graph: &NodeLists) -> Result<Vec<OrderedNode>, String> {
             GraphOp::Receive { .. } => return Err("a receive from any rank or with any tag".to_owned()),
             GraphOp::Compute { duration } => Op::Compute { duration },
             GraphOp::Copy { bytes } => Op::Copy { bytes },
+            GraphOp::Transfer { .. } => return Err("a transfer within a node".to_owned()),
             GraphOp::Repeat { .. } => return Err("a repetition of what a rank has done".to_owned()),
         };
         Ok(OrderedNode { op, requires: Vec::new(), start_requires: Vec::new() })

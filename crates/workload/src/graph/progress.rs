@@ -109,7 +109,9 @@ impl Network {
                 self.post((peer.index(), rank, tag), Request { bytes, node }, false)
             }
             GraphOp::Receive { .. } => unreachable!("only receives that name rank and tag are run"),
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => self.complete(rank, node),
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Transfer { .. } | GraphOp::Repeat { .. } => {
+                self.complete(rank, node)
+            }
         }
     }
 

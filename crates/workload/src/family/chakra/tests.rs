@@ -78,6 +78,7 @@ fn messages(graph: &Graph) -> Vec<(u32, u64, bool)> {
         GraphOp::Receive { peer: None, .. }
         | GraphOp::Compute { .. }
         | GraphOp::Copy { .. }
+        | GraphOp::Transfer { .. }
         | GraphOp::Repeat { .. } => None,
     };
     graph.nodes().unwrap().ops().filter_map(message).collect()

@@ -73,7 +73,7 @@ fn node(graph: &NodeLists, streams: &[ExecutionStream], number: u32) -> Option<N
         GraphOp::Receive { peer, tag, bytes } => {
             ("receive", kind::RECEIVE, message(attribute::SOURCE, peer?.get(), tag?, bytes), 0)
         }
-        GraphOp::Compute { duration } => {
+        GraphOp::Compute { duration } | GraphOp::Transfer { duration, .. } => {
             let ps = duration.as_ps();
             let exact = Attribute::new(attribute::DURATION, Value::Uint64(ps));
             ("compute", kind::COMPUTE, vec![exact], (ps + 500_000) / 1_000_000)

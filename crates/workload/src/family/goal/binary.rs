@@ -410,7 +410,9 @@ fn node_bytes(graph: &NodeLists, node: u32, place: &mut u32) -> [u8; NODE_BYTES]
     let (kind, peer, size, tag) = match op {
         GraphOp::Send { peer, tag, bytes } => (SEND, peer.get(), bytes, tag),
         GraphOp::Receive { peer, tag, bytes } => (RECEIVE, peer.map_or(ANY, Rank::get), bytes, tag.unwrap_or(ANY)),
-        GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => (CALC, 0, nanoseconds(op), 0),
+        GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Transfer { .. } | GraphOp::Repeat { .. } => {
+            (CALC, 0, nanoseconds(op), 0)
+        }
     };
     let [after, after_start] = [graph.after(node), graph.after_start(node)].map(|list| {
         let count = list.len() as u32;

@@ -12,7 +12,12 @@ pub(super) fn written<T>(result: io::Result<T>) -> Result<T, InputError> {
 
 /// A calculation in the unit of the format, rounded. It has no time that depends on memory, so copies take none.
 pub(super) fn nanoseconds(op: GraphOp) -> u64 {
-    let duration = if let GraphOp::Compute { duration } = op { duration } else { Duration::ZERO };
+    let duration = match op {
+        GraphOp::Compute { duration } | GraphOp::Transfer { duration, .. } => duration,
+        GraphOp::Send { .. } | GraphOp::Receive { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => {
+            Duration::ZERO
+        }
+    };
     (duration.as_ps() + 500) / 1000
 }
 
@@ -50,7 +55,9 @@ fn operation(graph: &NodeLists, node: u32) -> String {
         GraphOp::Receive { peer, tag, bytes } => {
             format!("recv {bytes}b from {} tag {}", any(peer.map(|peer| peer.get())), any(tag))
         }
-        GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => format!("calc {}", nanoseconds(op)),
+        GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Transfer { .. } | GraphOp::Repeat { .. } => {
+            format!("calc {}", nanoseconds(op))
+        }
     };
     match graph.stream(node) {
         0 => text,

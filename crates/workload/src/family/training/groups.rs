@@ -57,6 +57,11 @@ impl Numbering {
 }
 
 impl Groups {
+    /// Whether several of those that share parameters are in a node.
+    pub fn share_node(&self) -> bool {
+        [&self.data, &self.expert_data].iter().any(|group| group.has_neighbours())
+    }
+
     pub fn new(training: &Training, rank: u32) -> Groups {
         let numbering = Numbering::new(training);
         let Numbering { tensor, context, data, .. } = numbering;

@@ -50,7 +50,7 @@ struct Streams {
     gradients: u8,
     send: u8,
     receive: u8,
-    /// The links of the node, which are busy beside messages; the computation, where there are none.
+    /// Transfers in the node, beside messages; the computation, where there are none.
     links: u8,
 }
 
@@ -73,6 +73,16 @@ pub(super) struct Step<'a> {
     /// The last exchange of parameters, and what the layer that took the ones before waited for.
     gathered: Option<NodeId>,
     layer_began: Option<NodeId>,
+    links: SharedLinks,
+}
+
+/// Who may take links of the node beside an exchange of a layer.
+#[derive(Default)]
+struct SharedLinks {
+    /// Parameters, which are gathered until the last pass that takes them in.
+    by_parameters: bool,
+    /// Gradients, from their first exchange in the node on.
+    by_gradients: bool,
 }
 
 impl<'a> Step<'a> {
@@ -97,6 +107,7 @@ impl<'a> Step<'a> {
             reduced: None,
             gathered: None,
             layer_began: None,
+            links: SharedLinks::default(),
         }
     }
 
@@ -107,7 +118,10 @@ impl<'a> Step<'a> {
     pub fn graph(mut self) -> Result<Graph, InputError> {
         let (training, stage) = (self.training, self.stage);
         let (mut backward, repetition) = (0, training.repetition());
-        for pass in self.pipeline.passes(stage) {
+        let passes = self.pipeline.passes(stage);
+        let last_gathered = passes.iter().rposition(|&pass| self.is_gathered(pass));
+        for (number, pass) in passes.into_iter().enumerate() {
+            self.links.by_parameters = last_gathered >= Some(number) && self.groups.share_node();
             let mistake = format_args!("more than {OPERATIONS_MAX} operations of an accelerator in a step");
             let expected = "fewer micro-batches, layers, gradients or accelerators";
             InputError::unless(self.graph.operations() <= OPERATIONS_MAX, "batch", mistake, expected)?;
@@ -198,8 +212,15 @@ impl<'a> Step<'a> {
     /// An exchange on the way of the computation.
     fn exchange(&mut self, group: fn(&Groups) -> &Group, operation: Operation, bytes: u64) {
         let exchange = group(&self.groups).exchange(operation, bytes, &self.training.accelerators());
+        let SharedLinks { by_parameters, by_gradients } = self.links;
         match exchange.within_node() {
-            Some(duration) => self.pending += duration,
+            // Nobody else takes the links: its time is known.
+            Some(duration) if !exchange.takes_links() || !(by_parameters || by_gradients) => self.pending += duration,
+            Some(_) => {
+                self.pending += exchange.latency();
+                let computed = self.computed();
+                self.last = Some(exchange.transfer(&mut self.graph, self.streams.links, computed.as_slice()));
+            }
             None => {
                 let computed = self.computed();
                 self.last = self.put(&exchange, self.streams.compute, computed.as_slice());
@@ -247,16 +268,19 @@ impl<'a> Step<'a> {
         self.graph.add(self.streams.send, send, computed.as_slice());
     }
 
-    /// The parameters of a layer, which are gathered as soon as the layer before begins: in each pass with ZeRO 3, on
-    /// the first way forward with `prefetch`.
-    fn gather_ahead(&mut self, pass: Pass, parameters: Share) {
+    /// Whether layers take in parameters in a pass: with ZeRO 3 in each, with `prefetch` on the first way forward.
+    fn is_gathered(&self, pass: Pass) -> bool {
         let is_first = pass.is_forward && pass.micro_batch == 0;
-        let is_gathered = match self.training.parallel.zero {
+        match self.training.parallel.zero {
             0 => false,
             1 | 2 => self.training.parallel.prefetch && is_first,
             _ => true,
-        };
-        if !is_gathered {
+        }
+    }
+
+    /// The parameters of a layer, which are gathered as soon as the layer before begins.
+    fn gather_ahead(&mut self, pass: Pass, parameters: Share) {
+        if !self.is_gathered(pass) {
             return;
         }
         let began = self.layer_began;
@@ -312,6 +336,7 @@ impl<'a> Step<'a> {
     /// Gradients leave after those before, as soon as they are computed.
     fn exchange_gradients(&mut self, exchanges: &[Exchange]) {
         let computed = self.computed();
+        self.links.by_gradients |= exchanges.iter().any(Exchange::takes_links);
         for exchange in exchanges {
             let after: Vec<NodeId> = self.reduced.into_iter().chain(computed).collect();
             self.reduced = self.put(exchange, self.streams.gradients, &after).or(self.reduced);

@@ -27,8 +27,7 @@ fn sent(graph: &Graph) -> u64 {
 
 /// How long a rank computes, in its node too.
 fn computed(graph: &Graph) -> Duration {
-    let of_op = |op| if let GraphOp::Compute { duration } = op { duration } else { Duration::ZERO };
-    graph.nodes().unwrap().ops().map(of_op).fold(Duration::ZERO, |sum, one| sum + one)
+    Duration::from_ps(graph.facts().computed_ps)
 }
 
 /// Operations of a step, by the rule that backward takes twice as many as forward.
