@@ -100,8 +100,8 @@ def test_missing_links_and_small_thresholds_deadlock(home: Path) -> None:
     (table,) = done.tables
     verdicts = dict(zip(column(table, "cause"), column(table, "deadlock"), strict=True))
     assert verdicts["missing links, XOFF at 100kB"] == "yes"
-    # What waits in a cycle has no throughput up to the end of the run.
-    assert column(table, "longest zero")[-1] > 0.9 * column(table, "run")[-1]
+    # What waits in a cycle has no throughput until the run would have ended.
+    assert column(table, "longest zero")[-1] > 9_900 > column(table, "run")[-1]
     assert all(
         paused <= length * 60
         for paused, length in zip(

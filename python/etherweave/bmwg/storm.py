@@ -111,7 +111,8 @@ def storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
     note = (
         "Deadlock: no event can make progress, which is proved, not waited for. Longest zero "
         f"throughput: whole periods of {PERIOD_US} us without acknowledged payload; in a deadlock "
-        "they last from it to the end of the run. Without a watchdog the flows of the NIC go on as "
+        f"they last until {CYCLE_END_US:,} us, though the run ends once it is proved; the other "
+        "figures are of the run. Without a watchdog the flows of the NIC go on as "
         "the storm ends; with it the port drops their packets until it is restored, later than "
         "that, so that they are silent for longer. Pauses are summed over ports and the whole run."
     )
@@ -119,10 +120,19 @@ def storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
 
 
 def _silence(_: Case, result: Result) -> float | None:
-    """Find the longest time in which a flow has data and none of it is acknowledged [us]."""
+    """Find the longest time in which a flow has data and none of it is acknowledged [us].
+
+    Flows that wait when a deadlock is proved do so until the run would have ended.
+    """
     silent: dict[int, float] = {}
+    sampled: dict[int, float] = {}
     longest: float | None = None
-    for flow, rate, duration in rows(result, "flow_samples", "flow", "goodput_gbps", "duration_ns"):
+    names = ("flow", "time_ns", "goodput_gbps", "duration_ns")
+    for flow, time, rate, duration in rows(result, "flow_samples", *names):
         silent[flow] = 0.0 if rate else silent.get(flow, 0.0) + duration / 1e3
+        sampled[flow] = time / 1e3
         longest = max(longest or 0.0, silent[flow])
-    return longest
+    if result.summary["finished"] != "stuck":
+        return longest
+    end = max(sampled.values())
+    return CYCLE_END_US - end + max(silent[flow] for flow, time in sampled.items() if time == end)
