@@ -75,6 +75,14 @@ def test_samples_draw_what_is_not_known_of_a_fabric(
         (("--samples", "4"), "samples: 4; expected 8 to 65,536"),
         (("--samples", "8", "--seeds", "2"), "--seeds: every sample has a seed of its own"),
         (("--uncertain", "nic.x=1..2"), "--uncertain: draws in samples; expected --samples"),
+        (
+            ("--samples", "8", "--uncertain", "seed=1..9"),
+            "QPs a pair 4: seed: uncertain; every sample has a seed of its own already",
+        ),
+        (
+            ("--samples", "8", "--uncertain", "run.end=1ms..2ms"),
+            "8.4, strategy ECMP, QPs a pair 4: run.end: set and uncertain; expected one",
+        ),
     ],
 )
 def test_a_mistake_of_samples_is_named(words: tuple[str, ...], reason: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import write_payload_share
-from etherweave.bmwg.kpis import BOUNDARY, REPORTED, SETTING, health, stream_rates, uplink_shares
+from etherweave.bmwg.kpis import BOUNDARY, REPORTED, health, stream_rates, uplink_shares
 from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, labelled, table
 from etherweave.bmwg.search import LOAD
 from etherweave.bmwg.settings import Changes, window
@@ -73,7 +73,7 @@ def throughput_table(fabric: BenchFabric, trials: Included, title: str) -> Repor
             lambda _, run: max(uplink_shares(fabric, run), default=None),
         ),
         *health(fabric),
-        (Column(LOAD, SETTING), lambda case, _: case.labels.get(LOAD, 100)),
+        (Column(LOAD, BOUNDARY), lambda case, _: case.labels.get(LOAD, 100)),
     ]
     note = (
         f"{len(fabric.pairs())} pairs of hosts on different leaves. Theoretical: the line rate "

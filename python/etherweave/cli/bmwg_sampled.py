@@ -10,7 +10,7 @@ from etherweave.bmwg import BenchFabric, TestResult
 from etherweave.bmwg.model import Case, Cell, Column, ObservationPoint, Plot, ReportTable
 from etherweave.bmwg.running import SEED_STEP, Cases, repetition
 from etherweave.cli.exits import notice
-from etherweave.uncertainty.declared import Declared
+from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.intervals import quantiles
 from etherweave.uncertainty.sampling import SampledScenario, check_count, paired, sampled_text
 
@@ -35,7 +35,7 @@ class Samples:
         """Repeat cases, the first time as they stand."""
         check_count(self.count)
         single = {
-            f"{section} {case.name}": self._drawn(case)
+            f"{section} {case.name}": self._drawn(section, case)
             for section, own in cases.items()
             for case in own
             if not case.excluded
@@ -54,9 +54,12 @@ class Samples:
             for section, own in cases.items()
         }
 
-    def _drawn(self, case: Case) -> SampledScenario:
+    def _drawn(self, section: str, case: Case) -> SampledScenario:
         text = (self.fabric.name, self.fabric.text, self.fabric.origin)
-        return sampled_text(text, case.changes, self.count, self.declared)
+        try:
+            return sampled_text(text, case.changes, self.count, self.declared)
+        except UncertaintyError as error:
+            raise UncertaintyError(f"test {section}, {case.name}: {error}") from None
 
 
 def _sample(case: Case, drawn: SampledScenario | None, number: int) -> Case:

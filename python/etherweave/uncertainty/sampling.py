@@ -142,10 +142,6 @@ def sampled_scenario(
     too few or too many, a range has an end that the scenario refuses, or no key has this name;
     ``ScenarioError`` when the scenario is wrong; ``OSError`` when a file cannot be read.
     """
-    if twice := sorted(changes.keys() & set(declared.keys)):
-        raise UncertaintyError(f"{twice[0]}: set and uncertain; expected one of both")
-    if "seed" in declared.keys:
-        raise UncertaintyError("seed: uncertain; every sample has a seed of its own already")
     check_count(samples)
     text, origin = read(scenario)
     name = Path(origin).stem if isinstance(scenario, str | Path) else "scenario"
@@ -169,6 +165,7 @@ def sampled_text(
     has_site: bool = False,
 ) -> SampledScenario:
     """Prepare samples of a scenario that is read: its name, its text, and what errors call it."""
+    _check_keys(changes, declared)
     name, text, origin = scenario
     resolved = _core.resolve(text, origin, literals(changes))
     _try_ends(text, origin, changes, declared)
@@ -205,6 +202,15 @@ def paired(
 def _is_given(text: str, changes: Iterable[str]) -> bool:
     """Return whether a scenario or a change says how paths are selected."""
     return "selection" in tomllib.loads(text) or any(key.startswith("selection") for key in changes)
+
+
+def _check_keys(changes: Iterable[str], declared: Declared) -> None:
+    """Refuse a declared key that is set, alone or within a table, and the seed of samples."""
+    for key in declared.keys:
+        if any(f"{key}.".startswith(f"{own}.") or own.startswith(f"{key}.") for own in changes):
+            raise UncertaintyError(f"{key}: set and uncertain; expected one of both")
+        if key == "seed":
+            raise UncertaintyError("seed: uncertain; every sample has a seed of its own already")
 
 
 def _try_ends(text: str, origin: str, changes: Mapping[str, object], declared: Declared) -> None:
