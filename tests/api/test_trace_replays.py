@@ -237,6 +237,8 @@ def test_experts_are_written_as_chakra_and_goal_and_take_as_long(tmp_path: Path)
     span_ns = max(map(sum, zip(*rows, strict=True)))
     done = run_here("schedule", file, *own, "-o", tmp_path, "--chakra", "--goal")
     assert done.returncode == 0, done.stderr
+    needed = "--set job.0.connections=10 --set 'host.mpi_roce.profile=\"deepep\"'"
+    assert f"a replay of its trace takes as long with {needed}" in done.stderr
     for trace in ("0.{rank}.et", "0.goal"):
         on = ("--on", file, "--set", "run.fidelity=flow", *same)
         assert predicted(tmp_path / trace, *on) == pytest.approx(span_ns, rel=0.01)

@@ -1,6 +1,9 @@
 """The verb ``schedule``."""
 
 import json
+import shlex
+import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import etherweave
@@ -18,6 +21,7 @@ etherweave schedule training.toml -o schedules --chakra
 etherweave schedule trace.goal -o schedules"""
 
 GOAL = ".goal"
+PROFILES = ("nccl-2.21", "deepep")  # Libraries that a job has by itself, and its trace has not.
 
 
 def schedule(
@@ -52,11 +56,14 @@ def schedule(
         return _convert(file, below(output, f"{file.stem}.bin"), as_json)
     with mistakes(etherweave.ScenarioError):
         text, origin = read(file)
-        made = _core.schedules(text, origin, literals(overrides(settings)), warm_up)
+        changes = literals(overrides(settings))
+        made = _core.schedules(text, origin, changes, warm_up)
         rows = [
             {"job": job.name, "files": _write(job, below(output, str(number)), goal, chakra)}
             for number, job in enumerate(made.jobs)
         ]
+        if goal or chakra:
+            _print_replay_keys(text, origin, changes, made)
     if as_json:
         print(json.dumps(rows, indent=2))
     else:
@@ -82,6 +89,30 @@ def _write(job: _core.Schedule, stem: Path, goal: bool, chakra: bool) -> list[st
         write_bytes(stem.with_suffix(".ews"), executed)
     written = {".ews": executed, GOAL: goal, ".bin": goal, ".{rank}.et": chakra}
     return [str(stem.with_suffix(suffix)) for suffix, is_written in written.items() if is_written]
+
+
+def _print_replay_keys(
+    text: str, origin: str, changes: Sequence[tuple[str, str]], made: _core.Schedules
+) -> None:
+    """Name keys without which a replay of a job's trace takes another time than the job.
+
+    Jobs of accelerators have connections and the profile of their library without stating them.
+    """
+    given, resolved = tomllib.loads(text), tomllib.loads(made.resolved)
+    profiles = () if "mpi_roce" in given.get("host", {}) else PROFILES
+    jobs = zip(given.get("job", resolved["job"]), resolved["job"], strict=True)
+    for own, job in jobs:
+        connections = job["connections"]
+        if connections in ("per pair", own.get("connections")):
+            continue
+        keys = [f"job.0.connections={json.dumps(connections)}"]
+        for name in profiles:
+            profile = ("host.mpi_roce.profile", json.dumps(name))
+            same = tomllib.loads(_core.resolve(text, origin, [*changes, profile]))
+            if same["host"]["mpi_roce"] == resolved["host"]["mpi_roce"]:
+                keys.append("=".join(profile))
+        options = " ".join(f"--set {shlex.quote(key)}" for key in keys)
+        notice(f"{job['name']}: a replay of its trace takes as long with {options}")
 
 
 def _convert(text: Path, binary: Path, as_json: bool) -> None:
