@@ -28,6 +28,13 @@ pub(crate) fn read<T: for<'de> de::Deserialize<'de>>(values: &Table) -> Result<T
                 if !removed.iter().any(|gone| gone.starts_with(&path)) {
                     errors.push(error);
                 }
+                if errors.last().is_some_and(|error| error.path == path && error.mistake == MISSING)
+                    && let Some(filled) = fill::<T>(&values, &path)
+                {
+                    values = filled;
+                    removed.push(path);
+                    continue;
+                }
                 let Some(gone) = remove(&mut values, &path) else { break };
                 removed.push(path);
                 removed.push(gone);
@@ -45,6 +52,20 @@ pub(crate) fn name<T: for<'de> de::Deserialize<'de>>(name: &str) -> Result<T, In
     T::deserialize(ValueReader(Value::String(name.to_owned()))).map_err(InputError::from)
 }
 
+/// Puts a value that can be read in the place of a missing key, so that others that are missing are reported too.
+fn fill<T: for<'de> de::Deserialize<'de>>(values: &Value, path: &[Part]) -> Option<Value> {
+    let (Part::Key(key), around) = path.split_last()? else { return None };
+    let values_of_types = [Value::Integer(0), Value::Float(0.0), Value::Boolean(false), Value::String("0s".to_owned())];
+    values_of_types.into_iter().find_map(|value| {
+        let mut filled = values.clone();
+        let table = around.iter().try_fold(&mut filled, |value, part| part.of(value))?.as_table_mut()?;
+        table.insert(key.clone(), value);
+        let error = T::deserialize(ValueReader(filled.clone())).err();
+        let end = |error: ReadError| error.path.into_iter().rev().collect::<Vec<Part>>();
+        error.is_none_or(|error| !path.starts_with(&end(error))).then_some(filled)
+    })
+}
+
 /// Removes the innermost table's key on a path, so that no element of a list changes its number.
 fn remove(values: &mut Value, path: &[Part]) -> Option<Vec<Part>> {
     let ends = (1..=path.len()).rev().filter(|&end| matches!(path[end - 1], Part::Key(_)));
@@ -54,6 +75,9 @@ fn remove(values: &mut Value, path: &[Part]) -> Option<Vec<Part>> {
         around.as_table_mut()?.remove(key).map(|_| path[..end].to_vec())
     })
 }
+
+/// Mistake of a required key that is not there.
+const MISSING: &str = "missing";
 
 /// A step of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -154,7 +178,7 @@ impl de::Error for ReadError {
     }
 
     fn missing_field(key: &'static str) -> ReadError {
-        ReadError::at(key, "missing", "a value, for it has no default")
+        ReadError::at(key, MISSING, "a value, for it has no default")
     }
 
     fn duplicate_field(key: &'static str) -> ReadError {
@@ -168,7 +192,7 @@ fn shown(unexpected: Unexpected<'_>) -> String {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Unsigned(value) => value.to_string(),
         Unexpected::Signed(value) => value.to_string(),
-        Unexpected::Float(value) => value.to_string(),
+        Unexpected::Float(value) => format!("{value:?}"),
         Unexpected::Str(text) => format!("\"{text}\""),
         Unexpected::Map => "a table".to_owned(),
         Unexpected::Seq => "a list".to_owned(),
@@ -426,11 +450,19 @@ mod tests {
         Plain,
         Static(u32),
         Alpha { numerator: u32 },
+        Beta { width: u32, time: Duration, name: String },
     }
 
     #[derive(serde::Deserialize, Debug, PartialEq)]
     struct Job {
         name: String,
+    }
+
+    #[test]
+    fn all_keys_that_are_missing_are_reported() {
+        let missing = |key: &str| format!("mode.beta.{key}: missing; expected a value, for it has no default");
+        assert_eq!(mistakes("mode.beta = {}"), ["width", "time", "name"].map(missing));
+        assert_eq!(mistakes("mode.beta = { time = \"1ns\" }\nports = -1").len(), 3);
     }
 
     fn mistakes(text: &str) -> Vec<String> {
@@ -477,17 +509,18 @@ mod tests {
         assert_eq!(mistakes("ports = -1"), ["ports: -1; expected a whole number, 0 to 4294967295"]);
         assert_eq!(
             mistakes("mode = \"alpah\""),
-            ["mode: unknown name `alpah`; expected one of `plain`, `static`, `alpha`; nearest is `alpha`"]
+            ["mode: unknown name `alpah`; expected one of `plain`, `static`, `alpha`, `beta`; nearest is `alpha`"]
         );
         assert!(mistakes("port = 1").iter().all(|line| line.ends_with("; nearest is `ports`")));
-        assert_eq!(mistakes("mode = 1"), ["mode: 1; expected one of `plain`, `static`, `alpha`"]);
-        let several = "mode: several members at once; expected one of `plain`, `static`, `alpha`";
+        assert_eq!(mistakes("mode = 1"), ["mode: 1; expected one of `plain`, `static`, `alpha`, `beta`"]);
+        let several = "mode: several members at once; expected one of `plain`, `static`, `alpha`, `beta`";
         assert_eq!(mistakes("mode = { plain = {}, static = 1 }"), [several]);
         let keys = ["mode.alpha.numeratr: unknown key", "mode.alpha.numerator: missing"];
         assert!(mistakes("mode.alpha.numeratr = 1").iter().zip(keys).all(|(line, start)| line.starts_with(start)));
         let alone = "mode.static: a name alone; expected a table of its parameters; `{}` for their defaults";
         assert_eq!(mistakes("mode = \"static\""), [alone]);
         assert_eq!(mistakes("jobs = [{}]"), ["jobs.0.name: missing; expected a value, for it has no default"]);
+        assert_eq!(mistakes("ports = 1e10"), ["ports: 10000000000.0; expected a whole number, 0 to 4294967295"]);
         assert_eq!(mistakes("weights = [1,2,3,4,5,6,7,8,9]"), ["weights: a list of 9; expected a list of 8"]);
     }
 }
