@@ -7,13 +7,13 @@
 
 use std::time::{self, Instant};
 
-use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
-use etherweave_routing::{RoutingKind, SelectionKind};
+use etherweave_primitives::{Bytes, Duration, Priority, Time};
+use etherweave_routing::RoutingKind;
 use etherweave_sim::params::{
-    Binding, Credits, EcnMarking, FlowControl, MarkAt, Pfc, Reliability, RoceParams, SimParams, SwitchModel, Threshold,
+    Credits, EcnMarking, FlowControl, MarkAt, Pfc, Reliability, RoceParams, SimParams, SwitchModel, Threshold,
     Transport, Trimming,
 };
-use etherweave_sim::{Experiment, Job, PairConnections, Paths, PreparedRouting, Simulation};
+use etherweave_sim::{Experiment, Job, Paths, PreparedRouting, Simulation};
 use etherweave_topology::{Dragonfly, Family, KAryFatTree, Topology};
 use etherweave_transport::uet::{Nscc, UetParams};
 use etherweave_workload::{AllToAll, Permutation, Workload};
@@ -42,18 +42,7 @@ fn main() {
     } else {
         Workload::Permutation(Permutation { ranks, bytes: size, ..Permutation::default() })
     };
-    let job = Job {
-        name: "job".into(),
-        hosts: (0..hosts).map(HostId::from_index).collect(),
-        traffic: workload.traffic(1).expect("two ranks or more"),
-        priority: Priority::new(0),
-        start: Duration::ZERO,
-        is_background: false,
-        transport: 0,
-        binding: Binding::default(),
-        fidelity: None,
-        connections: PairConnections::InTurn(1),
-    };
+    let job = Job::of_first_hosts(workload.traffic(1).expect("two ranks or more"));
     let reliability = Reliability::SelectiveRepeat;
     let roce = match paths {
         Paths::PerFlow { .. } => RoceParams::default(),
@@ -70,23 +59,8 @@ fn main() {
     if is_word("uet") {
         spray(&mut params);
     }
-    let (warm_up, stall_limit) = (Duration::ZERO, Duration::from_ms(1_000));
-    let experiment = Experiment {
-        topology,
-        paths,
-        params,
-        jobs: vec![job],
-        degraded: Vec::new(),
-        outages: Vec::new(),
-        storms: Vec::new(),
-        warm_up,
-        stall_limit,
-        capture: Vec::new(),
-        sampling: None,
-        observes_ranks: false,
-        fingerprint: is_word("fingerprint"),
-        fast_forward: None,
-    };
+    let fingerprint = is_word("fingerprint");
+    let experiment = Experiment { fingerprint, ..Experiment::new(topology, paths, params, vec![job]) };
     println!("tables {:?}", started.elapsed());
     let mut simulation = Simulation::build(&experiment, threads).expect("the experiment fits");
     println!("set-up {:?}", started.elapsed());
@@ -116,9 +90,8 @@ fn spray(params: &mut SimParams) {
 /// A fat tree, with its routing and the priorities that this needs.
 fn tree(k: u32) -> (Topology, Paths, Vec<Priority>) {
     let topology = KAryFatTree { k, ..KAryFatTree::default() }.generate().expect("an even k makes a tree");
-    let routing = RoutingKind::UpDown.build(&topology).expect("a fat tree has levels");
-    let selection = SelectionKind::default().build(&topology);
-    (topology, Paths::PerFlow { routing, selection }, vec![Priority::new(0)])
+    let paths = Paths::per_flow(RoutingKind::UpDown, &topology).expect("a fat tree has levels");
+    (topology, paths, vec![Priority::new(0)])
 }
 
 /// A balanced dragonfly of groups of `a` switches, with a routing and the priorities that this needs.

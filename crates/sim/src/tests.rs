@@ -1,13 +1,13 @@
 //! Poisson arrivals at one output: the waiting time of M/D/1; connections of many flows.
 
-use etherweave_engine::{event::EventKey, event::Kind, params::Binding, params::SimParams};
+use etherweave_engine::{event::EventKey, event::Kind, params::SimParams};
 use etherweave_kernel::indices::HostIndex;
-use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Purpose, Rank, Stream, Time};
-use etherweave_routing::{RoutingKind, SelectionKind};
+use etherweave_primitives::{BitRate, Duration, HostId, Length, Purpose, Rank, Stream, Time};
+use etherweave_routing::RoutingKind;
 use etherweave_topology::{Family, SingleSwitch};
 use etherweave_workload::{FlowStart, IdealTime, StreamSpec, Traffic};
 
-use crate::{Captured, Experiment, Finish, Job, PacketKind, PairConnections, Paths, Simulation};
+use crate::{Captured, Experiment, Finish, Job, PacketKind, Paths, Simulation};
 
 /// Packets to observe, and bytes of each on the wire.
 const PACKETS: u64 = 200_000;
@@ -23,38 +23,16 @@ fn experiment() -> Experiment {
     let (bytes_per_message, outstanding, messages) = (1, 1, Some(1));
     let stream =
         StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message, outstanding, messages, flow_start: None };
-    let job = Job {
-        name: "none".into(),
-        hosts: vec![HostId::new(0), HostId::new(1)],
-        traffic: Traffic::Streams(vec![stream]),
-        priority: Priority::new(0),
-        start: Duration::from_ms(3_600_000),
-        is_background: false,
-        transport: 0,
-        binding: Binding::default(),
-        fidelity: None,
-        connections: PairConnections::InTurn(1),
-    };
+    let (name, start) = ("none".into(), Duration::from_ms(3_600_000));
+    let job = Job { name, start, ..Job::of_first_hosts(Traffic::Streams(vec![stream])) };
     let mut params = SimParams::default();
     params.nic.drain_rate = BitRate::from_gbps(1_000);
+    let paths = Paths::per_flow(RoutingKind::ShortestPath, &topology).unwrap();
     Experiment {
-        paths: Paths::PerFlow {
-            routing: RoutingKind::ShortestPath.build(&topology).unwrap(),
-            selection: SelectionKind::default().build(&topology),
-        },
         capture: vec![topology.host_channel(HostId::new(0))],
-        topology,
-        params,
-        jobs: vec![job],
-        degraded: Vec::new(),
-        outages: Vec::new(),
-        storms: Vec::new(),
-        warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(100_000_000),
-        sampling: None,
-        observes_ranks: false,
         fingerprint: false,
-        fast_forward: None,
+        ..Experiment::new(topology, paths, params, vec![job])
     }
 }
 

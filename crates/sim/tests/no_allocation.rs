@@ -3,9 +3,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
-use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::{Experiment, Job, PairConnections, Paths, Simulation, params::Binding, params::SimParams};
+use etherweave_primitives::{Bytes, Duration, Time};
+use etherweave_routing::RoutingKind;
+use etherweave_sim::{Experiment, Job, Paths, Simulation, params::SimParams};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::{PermutationStreams, Workload};
 
@@ -45,39 +45,8 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
     let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
     let streams = PermutationStreams { ranks: 16, message: Bytes::new(1 << 20), messages: 400, ..Default::default() };
     let traffic = Workload::PermutationStreams(streams).traffic(1).unwrap();
-    let hosts = (0..16).map(HostId::new).collect();
-    let (priority, start) = (Priority::new(0), Duration::ZERO);
-    let job = Job {
-        name: "streams".into(),
-        hosts,
-        traffic,
-        priority,
-        start,
-        is_background: false,
-        transport: 0,
-        binding: Binding::default(),
-        fidelity: None,
-        connections: PairConnections::InTurn(1),
-    };
-    let experiment = Experiment {
-        paths: Paths::PerFlow {
-            routing: RoutingKind::UpDown.build(&topology).unwrap(),
-            selection: SelectionKind::default().build(&topology),
-        },
-        topology,
-        params: SimParams::default(),
-        jobs: vec![job],
-        degraded: Vec::new(),
-        outages: Vec::new(),
-        storms: Vec::new(),
-        warm_up: Duration::ZERO,
-        stall_limit: Duration::from_ms(1_000),
-        capture: Vec::new(),
-        sampling: None,
-        observes_ranks: false,
-        fingerprint: true,
-        fast_forward: None,
-    };
+    let paths = Paths::per_flow(RoutingKind::UpDown, &topology).unwrap();
+    let experiment = Experiment::new(topology, paths, SimParams::default(), vec![Job::of_first_hosts(traffic)]);
     let mut simulation = Simulation::build(&experiment, 1).unwrap();
     simulation.run(Time::ZERO + Duration::from_ms(5), &mut |_| true);
     let (hops, allocations) = (simulation.report().totals.packet_hops, ALLOCATIONS.load(Ordering::Relaxed));

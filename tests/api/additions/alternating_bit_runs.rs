@@ -1,9 +1,9 @@
 //! Ranks and streams over the alternating-bit protocol, a transport of the tests.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Length, Priority, Time};
-use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{Binding, FlowControl, SimParams, Transport};
-use etherweave_sim::{Experiment, Finish, Job, PairConnections, Paths, Report, Simulation};
+use etherweave_primitives::{BitRate, Bytes, Length, Time};
+use etherweave_routing::RoutingKind;
+use etherweave_sim::params::{FlowControl, SimParams, Transport};
+use etherweave_sim::{Experiment, Finish, Job, Paths, Report, Simulation};
 use etherweave_topology::{Family, SingleSwitch};
 use etherweave_transport::alternating_bit::AlternatingBitParams;
 use etherweave_workload::{Incast, OsuLatency, Workload};
@@ -12,39 +12,10 @@ fn run(workload: &Workload) -> Report {
     let (rate, cable) = (BitRate::from_gbps(100), Length::from_m(10));
     let topology = SingleSwitch { hosts: 3, rate, cable: cable.into(), ..SingleSwitch::default() }.generate().unwrap();
     let traffic = workload.traffic(1).unwrap();
-    let job = Job {
-        name: "job".into(),
-        hosts: (0..traffic.ranks()).map(HostId::new).collect(),
-        traffic,
-        priority: Priority::new(0),
-        start: Duration::ZERO,
-        is_background: false,
-        transport: 0,
-        binding: Binding::default(),
-        fidelity: None,
-        connections: PairConnections::InTurn(1),
-    };
-    let paths = Paths::PerFlow {
-        routing: RoutingKind::ShortestPath.build(&topology).unwrap(),
-        selection: SelectionKind::default().build(&topology),
-    };
+    let paths = Paths::per_flow(RoutingKind::ShortestPath, &topology).unwrap();
     let transport = Transport::AlternatingBit(AlternatingBitParams::default());
-    let experiment = Experiment {
-        topology,
-        paths,
-        params: SimParams { transport, flow_control: FlowControl::None {}, ..SimParams::default() },
-        jobs: vec![job],
-        degraded: Vec::new(),
-        outages: Vec::new(),
-        storms: Vec::new(),
-        warm_up: Duration::ZERO,
-        stall_limit: Duration::from_ms(1_000),
-        capture: Vec::new(),
-        sampling: None,
-        observes_ranks: false,
-        fingerprint: true,
-        fast_forward: None,
-    };
+    let params = SimParams { transport, flow_control: FlowControl::None {}, ..SimParams::default() };
+    let experiment = Experiment::new(topology, paths, params, vec![Job::of_first_hosts(traffic)]);
     let mut simulation = Simulation::build(&experiment, 1).unwrap();
     assert_eq!(simulation.run(Time::MAX, &mut |_| true), Finish::Complete);
     simulation.report()

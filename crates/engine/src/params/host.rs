@@ -226,19 +226,8 @@ impl MpiParams {
             receive_overhead: Duration::from_ns(150),
             handling_overhead: Duration::from_ns(300),
             eager_max: Bytes::new(64 << 10),
-            collective_eager_max: None,
-            fragment: None,
-            eager_send_per_kib: Duration::ZERO,
-            eager_receive_per_kib: Duration::ZERO,
-            self_per_kib: Duration::ZERO,
-            reduce_per_kib: Duration::ZERO,
-            reduce_cached_per_kib: None,
-            temporary_per_kib: Duration::ZERO,
-            temporary_min: Bytes::ZERO,
-            poll: Duration::ZERO,
-            poll_per_connection: Duration::ZERO,
-            matched_by_nic: false,
             header: Bytes::new(64),
+            ..MpiParams::roce()
         }
     }
 }

@@ -5,10 +5,8 @@ use etherweave_openloop::{Links, Pattern, SwitchParams as OpenLoopSwitch};
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Length, Priority, Rank, Time};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::frame::size::{PREAMBLE_AND_GAP, RoceSizes};
-use etherweave_sim::params::{
-    Binding, Credits, FlowControl, NicParams, RoceVersion, SimParams, SwitchModel, SwitchParams,
-};
-use etherweave_sim::{Experiment, Finish, Job, PairConnections, Paths, PreparedRouting, Simulation};
+use etherweave_sim::params::{Credits, FlowControl, NicParams, RoceVersion, SimParams, SwitchModel, SwitchParams};
+use etherweave_sim::{Experiment, Finish, Job, Paths, PreparedRouting, Simulation};
 use etherweave_topology::{Dragonfly, Family, LinkClass, Topology};
 use etherweave_workload::pattern::{Adversarial, RandomPermutation, Uniform, host_destinations};
 use etherweave_workload::{HostGroups, StreamSpec, Traffic};
@@ -89,34 +87,10 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         ..SimParams::default()
     };
     let packets = 2 * span.as_ps() / rate().serialization_time(Bytes::new(wire())).as_ps() + 1;
-    let job = Job {
-        name: "job".into(),
-        hosts: (0..topology.hosts()).map(HostId::from_index).collect(),
-        traffic: Traffic::Streams(streams(topology, pattern, packets)),
-        priority: Priority::new(0),
-        start: Duration::ZERO,
-        is_background: false,
-        transport: 0,
-        binding: Binding::default(),
-        fidelity: None,
-        connections: PairConnections::InTurn(1),
-    };
-    let experiment = Experiment {
-        topology: topology.clone(),
-        paths: Paths::PerPacket(prepared),
-        params,
-        jobs: vec![job],
-        degraded: Vec::new(),
-        outages: Vec::new(),
-        storms: Vec::new(),
-        warm_up: Duration::ZERO,
-        stall_limit: Duration::from_ms(1_000),
-        capture: Vec::new(),
-        sampling: None,
-        observes_ranks: false,
-        fingerprint: false,
-        fast_forward: None,
-    };
+    let job = Job::of_first_hosts(Traffic::Streams(streams(topology, pattern, packets)));
+    let paths = Paths::PerPacket(prepared);
+    let fingerprint = false;
+    let experiment = Experiment { fingerprint, ..Experiment::new(topology.clone(), paths, params, vec![job]) };
     let until = |end: Duration| {
         let mut simulation = Simulation::build(&experiment, 1).unwrap();
         assert_eq!(simulation.run(Time::ZERO + end, &mut |_| true), Finish::TimeLimit);

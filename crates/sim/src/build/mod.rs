@@ -10,6 +10,7 @@ mod connections;
 mod crossbars;
 mod degraded;
 pub(crate) mod delays;
+mod experiment;
 mod fabric;
 mod fluid;
 mod group_traffic;
@@ -31,129 +32,28 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use etherweave_kernel::{Division, Worker};
-use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, Time};
-use etherweave_routing::{HashSelection, Outage, RoutingTable};
-use etherweave_topology::{Node, Topology};
-use etherweave_workload::Traffic;
+use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Time};
+use etherweave_topology::Node;
 
 pub(crate) use buffers::credit_memory;
 pub use buffers::{PortBuffer, nic_headroom, port_buffers};
+pub use experiment::{CONNECTIONS_MAX, Experiment, Job, PairConnections, Paths};
 pub use reduction::{TreeCost, tree_costs};
 pub use storms::PauseStorm;
 
-use crate::forward::{FastForward, SkipLimits};
+use crate::forward::FastForward;
 use crate::report::ReportNames;
 use crate::run::Simulation;
-use crate::sampling::Sampling;
 use crate::window_times::ShardTimes;
 use connections::PlannedConnection;
 use etherweave_engine::captured_port::{CapturedPeer, CapturedPort};
 use etherweave_engine::constants::RunConstants;
-use etherweave_engine::degraded::DegradedLink;
 use etherweave_engine::event::EventKey;
 use etherweave_engine::fingerprint::Fingerprint;
-use etherweave_engine::params::{self, Binding, Fidelity, SimParams, SwitchModel};
+use etherweave_engine::params::{self, SwitchModel};
 use etherweave_host::{Endpoint, PortPaths, SendingPorts};
-use etherweave_switch::per_packet::PreparedRouting;
 use late_flows::LateFlows;
 use layout::Layout;
-
-/// Programs or streams on hosts.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// Name for reports.
-    pub name: String,
-    /// Host of each rank; of streams, no host twice.
-    pub hosts: Vec<HostId>,
-    /// Core of its host that each rank runs on, where ranks share cores.
-    pub binding: Binding,
-    /// Operations of the ranks.
-    pub traffic: Traffic,
-    /// 802.1Q priority of all its packets.
-    pub priority: Priority,
-    /// When it starts.
-    pub start: Duration,
-    /// Whether the run may end without it.
-    pub is_background: bool,
-    /// Number of the transport that its connections have: 0 is that of the run.
-    pub transport: u8,
-    /// How closely its messages between hosts are simulated. Absent: as the parameters say.
-    pub fidelity: Option<Fidelity>,
-    /// Connections of each pair of ranks on two hosts.
-    pub connections: PairConnections,
-}
-
-/// Connections of a pair of ranks on two hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PairConnections {
-    /// So many, from 1 to [`CONNECTIONS_MAX`], which messages take in turn.
-    InTurn(u32),
-    /// One for each communicator whose messages the pair exchanges.
-    PerCommunicator,
-}
-
-/// Most connections of a pair of ranks.
-pub const CONNECTIONS_MAX: u32 = 1024;
-
-/// Choice of the paths of packets.
-#[derive(Clone, Debug)]
-pub enum Paths {
-    /// Every flow keeps one path.
-    PerFlow {
-        /// Channels that lead to each host.
-        routing: RoutingTable,
-        /// Selection of the one that a flow uses.
-        selection: HashSelection,
-    },
-    /// Every switch decides for every packet.
-    PerPacket(PreparedRouting),
-}
-
-/// Experiment that is simulated.
-#[derive(Clone, Debug)]
-pub struct Experiment {
-    /// Connections of the fabric.
-    pub topology: Topology,
-    /// How packets find their way: which paths, and what chooses among them.
-    pub paths: Paths,
-    /// Switches, hosts, protocols.
-    pub params: SimParams,
-    /// The jobs.
-    pub jobs: Vec<Job>,
-    /// Links that damage frames.
-    pub degraded: Vec<DegradedLink>,
-    /// Links that fail.
-    pub outages: Vec<Outage>,
-    /// Hosts that pause their switches without end.
-    pub storms: Vec<PauseStorm>,
-    /// Streams are measured from here on.
-    pub warm_up: Duration,
-    /// A run without progress for this long (simulated) is stuck.
-    pub stall_limit: Duration,
-    /// Channels from hosts whose ports are captured.
-    pub capture: Vec<ChannelId>,
-    /// Time series of ports and flows.
-    pub sampling: Option<Sampling>,
-    /// Whether ranks note what they do when.
-    pub observes_ranks: bool,
-    /// Whether to compute fingerprints.
-    pub fingerprint: bool,
-    /// Limits of skips. Absent: all is simulated.
-    pub fast_forward: Option<SkipLimits>,
-}
-
-impl Experiment {
-    /// How closely messages of a job are simulated.
-    pub(crate) fn fidelity(&self, job: &Job) -> Fidelity {
-        job.fidelity.unwrap_or(self.params.fidelity)
-    }
-
-    /// Time by which all jobs have begun and the warm-up is over.
-    fn begun(&self) -> Time {
-        let last = self.jobs.iter().map(|job| job.start).max().unwrap_or(Duration::ZERO);
-        Time::ZERO + (last + self.params.host.start_jitter).max(self.warm_up)
-    }
-}
 
 /// The error of a number that does not fit the bits of an event's index.
 fn too_large(what: &str) -> InputError {

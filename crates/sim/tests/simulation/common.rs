@@ -1,9 +1,9 @@
 //! Small experiments for tests.
 
-use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Time};
-use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{Binding, Reliability, RoceParams, SimParams, Transport};
-use etherweave_sim::{Experiment, Finish, Job, PairConnections, Paths, Report, Simulation};
+use etherweave_primitives::{BitRate, Duration, Length, Priority, Time};
+use etherweave_routing::RoutingKind;
+use etherweave_sim::params::{Reliability, RoceParams, SimParams, Transport};
+use etherweave_sim::{Experiment, Finish, Job, Paths, Report, Simulation};
 use etherweave_topology::{Family, SingleSwitch, Topology};
 use etherweave_workload::{Traffic, Workload};
 
@@ -38,41 +38,13 @@ pub fn job(workload: &Workload) -> Job {
 
 /// A job of given traffic on the first hosts.
 pub fn job_of(traffic: Traffic, priority: Priority) -> Job {
-    let hosts = (0..traffic.ranks()).map(HostId::new).collect();
-    Job {
-        name: "job".into(),
-        hosts,
-        traffic,
-        priority,
-        start: Duration::ZERO,
-        is_background: false,
-        transport: 0,
-        binding: Binding::default(),
-        fidelity: None,
-        connections: PairConnections::InTurn(1),
-    }
+    Job { priority, ..Job::of_first_hosts(traffic) }
 }
 
 /// An experiment with the usual limits.
 pub fn experiment(topology: Topology, params: SimParams, jobs: Vec<Job>) -> Experiment {
-    let routing = RoutingKind::ShortestPath.build(&topology).unwrap();
-    let selection = SelectionKind::default().build(&topology);
-    Experiment {
-        topology,
-        paths: Paths::PerFlow { routing, selection },
-        params,
-        jobs,
-        degraded: Vec::new(),
-        outages: Vec::new(),
-        storms: Vec::new(),
-        warm_up: Duration::ZERO,
-        stall_limit: Duration::from_ms(1_000),
-        capture: Vec::new(),
-        sampling: None,
-        observes_ranks: false,
-        fingerprint: true,
-        fast_forward: None,
-    }
+    let paths = Paths::per_flow(RoutingKind::ShortestPath, &topology).unwrap();
+    Experiment::new(topology, paths, params, jobs)
 }
 
 /// Runs to the end of all jobs.
