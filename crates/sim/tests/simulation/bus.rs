@@ -7,7 +7,7 @@ use etherweave_sim::params::{
 };
 use etherweave_workload::{Block, Incast, Op, OsuBw, OsuLatency, Program, StreamSpec, Traffic, Workload};
 
-use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for};
+use crate::common::{experiment, job, job_of, one_message, one_switch, roce, run, run_for};
 
 /// Payload of a packet [B].
 const PAYLOAD: u32 = 4_096;
@@ -19,18 +19,7 @@ fn received_gbps(is_duplex: bool) -> f64 {
     let mut params = SimParams { transport, ..SimParams::default() };
     params.nic.pcie = Some(half_bus());
     params.nic.context_switch = Duration::ZERO;
-    let stream = |src, dst| {
-        let (src_rank, dst_rank) = (Rank::new(src), Rank::new(dst));
-        StreamSpec {
-            src_rank,
-            dst_rank,
-            stream: 0,
-            bytes_per_message: 1 << 20,
-            outstanding: 8,
-            messages: None,
-            flow_start: None,
-        }
-    };
+    let stream = |src, dst| StreamSpec { outstanding: 8, messages: None, ..one_message(src, dst, 1 << 20) };
     let streams = if is_duplex { vec![stream(0, 1), stream(1, 0)] } else { vec![stream(0, 1)] };
     let job = job_of(Traffic::Streams(streams), Priority::new(0));
     let report = run_for(&experiment(one_switch(2), params, vec![job]), Duration::from_ms(2));

@@ -1,11 +1,11 @@
 //! Stops of reception for commands to the firmware of a NIC.
 
-use etherweave_primitives::{Bytes, Duration, Priority, Rank};
+use etherweave_primitives::{Bytes, Duration, Priority};
 use etherweave_sim::Report;
 use etherweave_sim::params::{CommandStall, FlowControl, Pcie, RoceParams, SimParams, Transport};
 use etherweave_workload::{StreamSpec, Traffic};
 
-use crate::common::{experiment, job_of, one_switch, roce, run_for};
+use crate::common::{experiment, job_of, one_message, one_switch, roce, run_for};
 
 /// Packets at line rate for 10 ms into a NIC that stops for `micros` once each millisecond.
 fn stopped(micros: u64, flow_control: FlowControl) -> Report {
@@ -19,16 +19,7 @@ fn stopped_with(mut params: SimParams, micros: u64, flow_control: FlowControl) -
         statistics_period: Duration::from_ms(1),
         statistics_commands: 1,
     });
-    let (src_rank, dst_rank) = (Rank::new(0), Rank::new(1));
-    let stream = StreamSpec {
-        src_rank,
-        dst_rank,
-        stream: 0,
-        bytes_per_message: 1 << 20,
-        outstanding: 64,
-        messages: None,
-        flow_start: None,
-    };
+    let stream = StreamSpec { outstanding: 64, messages: None, ..one_message(0, 1, 1 << 20) };
     let job = job_of(Traffic::Streams(vec![stream]), Priority::new(0));
     run_for(&experiment(one_switch(2), params, vec![job]), Duration::from_ms(10))
 }

@@ -1,11 +1,11 @@
 //! Small experiments for tests.
 
-use etherweave_primitives::{BitRate, Duration, Length, Priority, Time};
+use etherweave_primitives::{BitRate, Duration, Length, Priority, Rank, Time};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::params::{Reliability, RoceParams, SimParams, Transport};
 use etherweave_sim::{Experiment, Finish, Job, Paths, Report, Simulation};
 use etherweave_topology::{Family, SingleSwitch, Topology};
-use etherweave_workload::{Traffic, Workload};
+use etherweave_workload::{StreamSpec, Traffic, Workload};
 
 /// A switch with `hosts` hosts at 100 Gb/s on cables of 10 m.
 pub fn one_switch(hosts: u32) -> Topology {
@@ -39,6 +39,13 @@ pub fn job(workload: &Workload) -> Job {
 /// A job of given traffic on the first hosts.
 pub fn job_of(traffic: Traffic, priority: Priority) -> Job {
     Job { priority, ..Job::of_first_hosts(traffic) }
+}
+
+/// A stream of a message from a rank to another.
+pub fn one_message(src: u32, dst: u32, bytes_per_message: u64) -> StreamSpec {
+    let (src_rank, dst_rank) = (Rank::new(src), Rank::new(dst));
+    let (stream, outstanding, messages) = (0, 1, Some(1));
+    StreamSpec { src_rank, dst_rank, stream, bytes_per_message, outstanding, messages, flow_start: None }
 }
 
 /// An experiment with the usual limits.

@@ -1,6 +1,6 @@
 //! Links that damage frames: how many, what repair costs, and that nothing else is lost.
 
-use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority};
 use etherweave_sim::params::{Forwarding, RoceParams, RoceVersion, SimParams, Transport};
 use etherweave_sim::{
     ClassCodes, DegradedLink, Experiment, ForwardErrorCorrection, LinkRetry, PortRow, Report, Simulation,
@@ -9,7 +9,7 @@ use etherweave_sim::{
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
-use crate::common::{experiment, job, job_of, one_switch, roce, run, selective, tcp};
+use crate::common::{experiment, job, job_of, one_message, one_switch, roce, run, selective, tcp};
 use crate::threads::assert_same_on_any_threads;
 
 const MTU: u64 = 4_096;
@@ -36,18 +36,7 @@ fn share(bit_error_rate: f64, wire: u64) -> f64 {
 
 /// One message of so many packets from host 0 to host 1; the link of host 0 has errors.
 fn one_way(params: SimParams, packets: u64, bit_error_rate: f64) -> Experiment {
-    let (src_rank, dst_rank) = (Rank::new(0), Rank::new(1));
-    let bytes_per_message = packets * MTU;
-    let stream = StreamSpec {
-        src_rank,
-        dst_rank,
-        stream: 0,
-        bytes_per_message,
-        outstanding: 1,
-        messages: Some(1),
-        flow_start: None,
-    };
-    let jobs = vec![job_of(Traffic::Streams(vec![stream]), Priority::new(0))];
+    let jobs = vec![job_of(Traffic::Streams(vec![one_message(0, 1, packets * MTU)]), Priority::new(0))];
     let mut experiment = experiment(one_switch(2), params, jobs);
     experiment.degraded = vec![degraded(experiment.topology.host_channel(HostId::new(0)), bit_error_rate)];
     experiment
@@ -227,15 +216,7 @@ fn paused(bit_error_rate: f64) -> Experiment {
     let mut params = patient(Duration::from_us(50));
     params.switch.buffer = Bytes::new(400_000);
     params.switch.reserve = Bytes::new(1_000);
-    let stream = |source: u32| StreamSpec {
-        src_rank: Rank::new(source),
-        dst_rank: Rank::new(0),
-        stream: 0,
-        bytes_per_message: 4_000_000,
-        outstanding: 2,
-        messages: Some(1),
-        flow_start: None,
-    };
+    let stream = |source: u32| StreamSpec { outstanding: 2, ..one_message(source, 0, 4_000_000) };
     let jobs = vec![job_of(Traffic::Streams((1..4).map(stream).collect()), Priority::new(0))];
     let mut experiment = experiment(one_switch(4), params, jobs);
     let channel = |host| experiment.topology.host_channel(HostId::new(host));

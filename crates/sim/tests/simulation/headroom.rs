@@ -4,7 +4,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, Length, Priority};
 use etherweave_sim::params::{Cells, FlowControl, Forwarding, PeerResponse, Pfc, SimParams};
 use etherweave_sim::{Experiment, PauseCounters, Report, headroom};
 
-use crate::common::{experiment, job_of, one_switch, roce, run};
+use crate::common::{experiment, job_of, one_message, one_switch, roce, run};
 
 /// Three hosts send to one; the pool is so small that pauses come at once.
 fn overload(bytes: Option<Bytes>) -> Experiment {
@@ -13,15 +13,7 @@ fn overload(bytes: Option<Bytes>) -> Experiment {
     params.switch.reserve = Bytes::new(1_000);
     params.switch.headroom = bytes;
     params.switch.forwarding = Forwarding::StoreAndForward;
-    let stream = |source: u32| etherweave_workload::StreamSpec {
-        src_rank: etherweave_primitives::Rank::new(source),
-        dst_rank: etherweave_primitives::Rank::new(0),
-        stream: 0,
-        bytes_per_message: 2_000_000,
-        outstanding: 2,
-        messages: Some(1),
-        flow_start: None,
-    };
+    let stream = |source: u32| etherweave_workload::StreamSpec { outstanding: 2, ..one_message(source, 0, 2_000_000) };
     let traffic = etherweave_workload::Traffic::Streams((1..4).map(stream).collect());
     experiment(one_switch(4), params, vec![job_of(traffic, Priority::new(0))])
 }

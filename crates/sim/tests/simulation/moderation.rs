@@ -1,13 +1,13 @@
 //! Receive queues and their moderation in whole simulations.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, Rank};
+use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_sim::Report;
 use etherweave_sim::params::{
     CoreParams, Moderation, ModerationProfile, ModerationTimer, SimParams, TokenBucket, TransmitParams, Transport,
 };
 use etherweave_workload::{Incast, OsuLatency, StreamSpec, Traffic, Workload};
 
-use crate::common::{experiment, job, job_of, one_switch, run, run_for, tcp};
+use crate::common::{experiment, job, job_of, one_message, one_switch, run, run_for, tcp};
 
 fn moderated(moderation: Moderation) -> SimParams {
     let mut params = tcp();
@@ -139,15 +139,7 @@ fn out_of_buffer(rate: BitRate) -> u64 {
     let Transport::Tcp(tcp) = &mut params.transport else { unreachable!("kernel TCP") };
     tcp.hystart = false;
     tcp.receive_buffer_initial = tcp.receive_buffer;
-    let stream = StreamSpec {
-        src_rank: Rank::new(0),
-        dst_rank: Rank::new(1),
-        stream: 0,
-        bytes_per_message: 4_000_000,
-        outstanding: 2,
-        messages: None,
-        flow_start: None,
-    };
+    let stream = StreamSpec { outstanding: 2, messages: None, ..one_message(0, 1, 4_000_000) };
     let job = job_of(Traffic::Streams(vec![stream]), Default::default());
     let report = run_for(&experiment(one_switch(2), params, vec![job]), Duration::from_ms(8));
     let lost = report.ports.iter().map(|port| port.rx_out_of_buffer).sum();

@@ -1,13 +1,13 @@
 //! Frames that have an outer header between switches.
 
-use etherweave_primitives::{Bytes, Duration, HostId, Priority, Rank};
+use etherweave_primitives::{Bytes, Duration, HostId, Priority};
 use etherweave_sim::params::{Credits, FlowControl, OuterHeader, Pfc, SimParams};
 use etherweave_sim::{Experiment, Report};
 use etherweave_topology::{Family, FatTree, Topology};
-use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
+use etherweave_workload::{Permutation, Traffic, Workload};
 use proptest::prelude::*;
 
-use crate::common::{experiment, job, job_of, roce, run, tcp};
+use crate::common::{experiment, job, job_of, one_message, roce, run, tcp};
 use crate::credits::{BYTE, MODELS, MTU, data_arrivals, frames, ideal, line, stream, streams, with_credits};
 use crate::threads::assert_same_on_any_threads;
 
@@ -24,15 +24,7 @@ fn leaves() -> Topology {
 
 /// A message of so many packets of 4 KiB from host 0 to another.
 fn message(to: u32, packets: u64, params: SimParams) -> Experiment {
-    let stream = StreamSpec {
-        src_rank: Rank::new(0),
-        dst_rank: Rank::new(to),
-        stream: 0,
-        bytes_per_message: packets * 4_096,
-        outstanding: 1,
-        messages: Some(1),
-        flow_start: None,
-    };
+    let stream = one_message(0, to, packets * 4_096);
     experiment(leaves(), params, vec![job_of(Traffic::Streams(vec![stream]), Priority::new(0))])
 }
 

@@ -1,6 +1,6 @@
 //! Entropy values of packets, which senders of RoCE and Ultra Ethernet choose, and paths of ECMP.
 
-use etherweave_primitives::{Priority, Rank};
+use etherweave_primitives::Priority;
 use etherweave_routing::RoutingKind;
 use etherweave_sim::params::{FlowControl, Reliability, RoceParams, SimParams, Transport};
 use etherweave_sim::{Experiment, Paths, PreparedRouting, Report};
@@ -9,7 +9,7 @@ use etherweave_transport::entropy::LoadBalancing;
 use etherweave_transport::uet::{Delivery, UetParams};
 use etherweave_workload::{StreamSpec, Traffic};
 
-use crate::common::{experiment, job_of, run};
+use crate::common::{experiment, job_of, one_message, run};
 
 const SCHEMES: [LoadBalancing; 4] =
     [LoadBalancing::Oblivious, LoadBalancing::Bitmap, LoadBalancing::Reps, LoadBalancing::Mixed];
@@ -26,15 +26,7 @@ pub fn by_ecmp(params: SimParams, traffic: Traffic) -> Experiment {
 }
 
 fn stream([src, dst]: [u32; 2], packets: u64) -> StreamSpec {
-    StreamSpec {
-        src_rank: Rank::new(src),
-        dst_rank: Rank::new(dst),
-        stream: 0,
-        bytes_per_message: 4096 * packets,
-        outstanding: 1,
-        messages: Some(1),
-        flow_start: None,
-    }
+    one_message(src, dst, 4096 * packets)
 }
 
 /// RoCE with selective repeat by these choices of paths.

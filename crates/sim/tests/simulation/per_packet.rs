@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use etherweave_forwarding::{FabricTables, TableParams};
-use etherweave_primitives::{Bytes, Duration, Priority, Rank, Time};
+use etherweave_primitives::{Bytes, Duration, Priority, Time};
 use etherweave_routing::{ElasticTreeParams, FabricOf, MeasurementParams, Outage, RoutingKind};
 use etherweave_sim::params::{
     Credits, FlowControl, LossDetection, Pfc, SimParams, SwitchModel, SwitchParams, Transport,
@@ -12,7 +12,7 @@ use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report, Simula
 use etherweave_topology::{Dragonfly, FatTree, FlattenedButterfly, Topology, TopologyKind};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
-use crate::common::{experiment, job_of, roce, run, selective};
+use crate::common::{experiment, job_of, one_message, roce, run, selective};
 use crate::credits::MODELS;
 
 #[path = "../../../forwarding/tests/all/fabrics/small.rs"]
@@ -29,15 +29,8 @@ fn lossless(mut params: SimParams, priorities: u8) -> SimParams {
 /// Every host sends a message to the one `offset` hosts on.
 pub fn shift(topology: &Topology, offset: u32, bytes: u64) -> Traffic {
     let hosts = topology.hosts() as u32;
-    let stream = |src: u32| StreamSpec {
-        src_rank: Rank::new(src),
-        dst_rank: Rank::new((src + offset) % hosts),
-        stream: src,
-        bytes_per_message: bytes,
-        outstanding: 1,
-        messages: Some(4),
-        flow_start: None,
-    };
+    let stream =
+        |src: u32| StreamSpec { stream: src, messages: Some(4), ..one_message(src, (src + offset) % hosts, bytes) };
     Traffic::Streams((0..hosts).map(stream).collect())
 }
 
@@ -128,15 +121,8 @@ fn end_us(report: &Report) -> f64 {
 /// for another.
 fn single_packets(topology: &Topology, count: u32) -> Traffic {
     let hosts = topology.hosts() as u32;
-    let stream = |number: u32| StreamSpec {
-        src_rank: Rank::new(number % hosts),
-        dst_rank: Rank::new((number + 8) % hosts),
-        stream: number,
-        bytes_per_message: 4_096,
-        outstanding: 1,
-        messages: Some(1),
-        flow_start: None,
-    };
+    let stream =
+        |number: u32| StreamSpec { stream: number, ..one_message(number % hosts, (number + 8) % hosts, 4_096) };
     Traffic::Streams((0..count * hosts).map(stream).collect())
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank, Time};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Time};
 use etherweave_sim::params::{Dcqcn, EcnMarking, FlowControl, MarkAt, SimParams, Transport};
 use etherweave_sim::{Experiment, FlowSelection, HostSampleRow, PortSampleRow, Report, Samples, Sampling};
 use etherweave_topology::{Family, FatTree, Topology};
 use etherweave_workload::{Incast, OsuLatency, Permutation, StreamSpec, Traffic, Workload};
 
-use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for, tcp};
+use crate::common::{experiment, job, job_of, one_message, one_switch, roce, run, run_for, tcp};
 
 /// Every port and every flow.
 fn everything(topology: &Topology, period: Duration) -> Sampling {
@@ -123,15 +123,7 @@ fn the_busiest_ports_are_those_that_sent_most_on_any_number_of_threads() {
 
 /// A message without end, from each of the first hosts to the last one.
 fn endless(sources: u32, params: SimParams) -> Experiment {
-    let stream = |source| StreamSpec {
-        src_rank: Rank::new(source),
-        dst_rank: Rank::new(sources),
-        stream: source,
-        bytes_per_message: 1 << 40,
-        outstanding: 1,
-        messages: None,
-        flow_start: None,
-    };
+    let stream = |source| StreamSpec { stream: source, messages: None, ..one_message(source, sources, 1 << 40) };
     let traffic = Traffic::Streams((0..sources).map(stream).collect());
     experiment(one_switch(sources + 1), params, vec![job_of(traffic, Priority::new(0))])
 }

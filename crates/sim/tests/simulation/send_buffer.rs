@@ -4,18 +4,10 @@ use etherweave_primitives::{Bytes, Rank};
 use etherweave_sim::{params::SimParams, params::Transport, transport::tcp::TcpParams};
 use etherweave_workload::{Block, Op, Program, StreamSpec, Traffic};
 
-use crate::common::{experiment, job_of, one_switch, run, tcp};
+use crate::common::{experiment, job_of, one_message, one_switch, run, tcp};
 
 fn goodput_gbps(params: TcpParams) -> f64 {
-    let stream = StreamSpec {
-        src_rank: Rank::new(0),
-        dst_rank: Rank::new(1),
-        stream: 0,
-        bytes_per_message: 4_000_000,
-        outstanding: 1,
-        messages: Some(2),
-        flow_start: None,
-    };
+    let stream = StreamSpec { messages: Some(2), ..one_message(0, 1, 4_000_000) };
     let params = SimParams { transport: Transport::Tcp(params), ..tcp() };
     let job = job_of(Traffic::Streams(vec![stream]), Default::default());
     run(&experiment(one_switch(2), params, vec![job]), 1).streams[0].goodput_gbps()

@@ -1,13 +1,13 @@
 //! Ports behind token buckets.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Rank, Time};
+use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{FlowControl, RoceVersion, TokenBucket};
 use etherweave_topology::{Family, FatTree, SingleSwitch, Topology};
-use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
+use etherweave_workload::{Permutation, Traffic, Workload};
 use proptest::prelude::*;
 
-use crate::common::{experiment, job, job_of, one_switch, roce, run, tcp};
+use crate::common::{experiment, job, job_of, one_message, one_switch, roce, run, tcp};
 use crate::threads::assert_same_on_any_threads;
 
 fn bucket(gbps: u64, burst: u64) -> Option<TokenBucket> {
@@ -20,15 +20,7 @@ fn end(packets: u64, burst: u64) -> Time {
 }
 
 fn end_on(topology: Topology, packets: u64, shaper: Option<TokenBucket>) -> Time {
-    let stream = StreamSpec {
-        src_rank: Rank::new(0),
-        dst_rank: Rank::new(1),
-        stream: 0,
-        bytes_per_message: packets * 4_096,
-        outstanding: 1,
-        messages: Some(1),
-        flow_start: None,
-    };
+    let stream = one_message(0, 1, packets * 4_096);
     let mut params = roce();
     params.nic.drain_rate = BitRate::from_gbps(10_000);
     params.switch.shaper = shaper;

@@ -1,13 +1,13 @@
 //! Ports that sleep between frames, and wake before the next one.
 
-use etherweave_primitives::{Bytes, Duration, Priority, Rank, Time};
+use etherweave_primitives::{Bytes, Duration, Priority, Time};
 use etherweave_sim::params::{FlowControl, LowPowerIdleTimes, Pfc, SimParams};
 use etherweave_sim::{Report, SleepRow};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 use proptest::prelude::*;
 
-use crate::common::{experiment, job, job_of, one_switch, roce, run, tcp};
+use crate::common::{experiment, job, job_of, one_message, one_switch, roce, run, tcp};
 use crate::threads::assert_same_on_any_threads;
 
 fn times(after: u64, sleep: u64, wake: u64) -> Option<LowPowerIdleTimes> {
@@ -22,15 +22,7 @@ fn sleeping(mut params: SimParams, idle: Option<LowPowerIdleTimes>) -> SimParams
 
 /// Messages of so many packets of 4 KiB over one switch, each after the acknowledgement of the one before.
 fn exchange(messages: u64, packets: u64, idle: Option<LowPowerIdleTimes>) -> Report {
-    let stream = StreamSpec {
-        src_rank: Rank::new(0),
-        dst_rank: Rank::new(1),
-        stream: 0,
-        bytes_per_message: packets * 4_096,
-        outstanding: 1,
-        messages: Some(messages),
-        flow_start: None,
-    };
+    let stream = StreamSpec { messages: Some(messages), ..one_message(0, 1, packets * 4_096) };
     let mut params = sleeping(roce(), idle);
     params.nic.drain_rate = etherweave_primitives::BitRate::from_gbps(10_000);
     let job = job_of(Traffic::Streams(vec![stream]), Priority::new(0));

@@ -8,9 +8,9 @@ use etherweave_sim::params::{
 };
 use etherweave_sim::{Experiment, Finish, Simulation};
 use etherweave_topology::{Custom, Family};
-use etherweave_workload::{Block, ExecutionStream, GraphBuilder, GraphOp, Op, Program, StreamSpec, Traffic};
+use etherweave_workload::{Block, ExecutionStream, GraphBuilder, GraphOp, Op, Program, Traffic};
 
-use crate::common::{experiment, job_of, one_switch, roce};
+use crate::common::{experiment, job_of, one_message, one_switch, roce};
 
 #[test]
 fn a_rank_that_waits_for_ever_is_reported() {
@@ -76,15 +76,7 @@ fn ring() -> Custom {
 
 /// Every host of the ring sends `bytes` with these parameters.
 pub fn around_the_ring(params: SimParams, bytes: u64) -> Experiment {
-    let stream = |i: u32| StreamSpec {
-        src_rank: Rank::new(i),
-        dst_rank: Rank::new((i + 2) % 5),
-        stream: 0,
-        bytes_per_message: bytes,
-        outstanding: 1,
-        messages: Some(1),
-        flow_start: None,
-    };
+    let stream = |i: u32| one_message(i, (i + 2) % 5, bytes);
     let mut job = job_of(Traffic::Streams((0..5).map(stream).collect()), Priority::new(0));
     job.hosts = (0..5).map(HostId::new).collect();
     experiment(ring().generate().unwrap(), params, vec![job])
@@ -160,15 +152,7 @@ fn ports_that_are_paused_for_a_while_are_no_deadlock() {
         ("credits", credits()),
         ("input-queued", input_queued()),
     ] {
-        let sources = (1..5).map(|i| StreamSpec {
-            src_rank: Rank::new(i),
-            dst_rank: Rank::new(0),
-            stream: 0,
-            bytes_per_message: 10_000_000,
-            outstanding: 1,
-            messages: Some(1),
-            flow_start: None,
-        });
+        let sources = (1..5).map(|i| one_message(i, 0, 10_000_000));
         let mut experiment = around_the_ring(params, 1);
         experiment.jobs[0].traffic = Traffic::Streams(sources.collect());
         let finish = Simulation::build(&experiment, 1).unwrap().run(Time::ZERO + Duration::from_ms(1), &mut |_| true);
@@ -198,15 +182,7 @@ fn packets_that_are_sent_again_and_again_are_no_progress() {
 /// 10 GB at 100 Gb/s take 0.8 s, and the limit is half of it: bytes arrive all the time.
 #[test]
 fn a_long_message_of_flow_level_mode_is_progress() {
-    let stream = StreamSpec {
-        src_rank: Rank::new(0),
-        dst_rank: Rank::new(1),
-        stream: 0,
-        bytes_per_message: 10_000_000_000,
-        outstanding: 1,
-        messages: Some(1),
-        flow_start: None,
-    };
+    let stream = one_message(0, 1, 10_000_000_000);
     let params = SimParams { fidelity: Fidelity::Flow, ..roce() };
     let job = job_of(Traffic::Streams(vec![stream]), Priority::new(0));
     let mut experiment = experiment(one_switch(2), params, vec![job]);

@@ -1,6 +1,6 @@
 //! Switches that trim, under Ultra Ethernet's transport.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Rank};
+use etherweave_primitives::{BitRate, Bytes, Duration, Priority};
 use etherweave_sim::params::{
     EcnMarking, FlowControl, Forwarding, MarkAt, SimParams, SwitchParams, Threshold, Transport, Trimming,
 };
@@ -9,7 +9,7 @@ use etherweave_topology::{Family, SingleSwitch};
 use etherweave_transport::uet::{Delivery, Nscc, UetParams};
 use etherweave_workload::{StreamSpec, Traffic};
 
-use crate::common::{experiment, job_of, one_switch, run};
+use crate::common::{experiment, job_of, one_message, one_switch, run};
 use crate::path_choice::by_ecmp;
 
 /// Switches with queues of 100 kB that trim, and acknowledgements in the priority of trimmed packets.
@@ -32,15 +32,7 @@ fn params(uet: UetParams) -> SimParams {
 }
 
 fn incast(senders: u32, bytes: u64) -> Traffic {
-    let stream = |src: u32| StreamSpec {
-        src_rank: Rank::new(src),
-        dst_rank: Rank::new(0),
-        stream: src,
-        bytes_per_message: bytes,
-        outstanding: 4,
-        messages: Some(4),
-        flow_start: None,
-    };
+    let stream = |src: u32| StreamSpec { stream: src, outstanding: 4, messages: Some(4), ..one_message(src, 0, bytes) };
     Traffic::Streams((1..=senders).map(stream).collect())
 }
 

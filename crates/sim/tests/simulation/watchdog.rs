@@ -1,11 +1,11 @@
 //! Watchdogs of switches against storms of pauses.
 
-use etherweave_primitives::{Duration, HostId, Priority, Rank, Time};
+use etherweave_primitives::{Duration, HostId, Priority, Time};
 use etherweave_sim::params::{FlowControl, Pfc, PfcWatchdog, SimParams, WatchdogAction};
 use etherweave_sim::{Experiment, Finish, PauseStorm, Report, Simulation, StormRow};
 use etherweave_workload::{StreamSpec, Traffic};
 
-use crate::common::{experiment, job_of, one_switch, roce, run, run_for};
+use crate::common::{experiment, job_of, one_message, one_switch, roce, run, run_for};
 use crate::{stuck::around_the_ring, stuck::small_buffers, threads::assert_same_on_any_threads};
 
 fn us(time: u64) -> Duration {
@@ -22,15 +22,7 @@ fn watched(params: SimParams, watchdog: Option<PfcWatchdog>) -> SimParams {
 }
 
 fn stream(from: u32, to: u32, messages: Option<u64>) -> StreamSpec {
-    StreamSpec {
-        src_rank: Rank::new(from),
-        dst_rank: Rank::new(to),
-        stream: 0,
-        bytes_per_message: 65_536,
-        outstanding: 2,
-        messages,
-        flow_start: None,
-    }
+    StreamSpec { outstanding: 2, messages, ..one_message(from, to, 65_536) }
 }
 
 /// Host 0 sends to host 1, which pauses the switch, and host 2 to host 3; from 300 us on host 1 sends to host 3 too.
