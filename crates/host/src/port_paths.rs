@@ -46,6 +46,22 @@ pub struct PortPaths {
 }
 
 impl PortPaths {
+    /// Adds an end with a single path, which is not known yet.
+    pub fn add_only(&mut self) {
+        let first = self.paths.len() as u32;
+        let nic = HostIndex::NONE;
+        self.ends.push(PathChoice { nic, first, count: 1, in_turn: 1, preferred: 0, last: 0 });
+        self.paths.push(PortPath { port: 0, route: 0, first_egress: PortIndex::NONE, ends: (0, 0), outages: 0..0 });
+    }
+
+    /// Sets the only path of an end, by a port; nothing where hosts have one port.
+    pub fn set_only(&mut self, end: usize, port: usize, (route, first_egress): (u32, PortIndex)) {
+        if let Some(choice) = self.ends.get(end) {
+            let path = &mut self.paths[choice.first as usize];
+            (path.port, path.route, path.first_egress) = (port as u8, route, first_egress);
+        }
+    }
+
     /// Whether a path works, as far as its host knows.
     fn works(&self, path: &PortPath, now: Time) -> bool {
         let Range { start, end } = path.outages;

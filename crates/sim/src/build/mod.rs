@@ -222,7 +222,7 @@ impl Plan {
         sampling::check(experiment, &connections)?;
         let mut port_paths = PortPaths::default();
         let mut starts = routes::plan(experiment, &layout, &connections, &mut constants, &mut port_paths)?;
-        reduction::plan(experiment, &layout, &connections, &mut constants, &mut starts)?;
+        reduction::plan(experiment, &layout, &connections, &mut constants, (&mut starts, &mut port_paths))?;
         learning::plan(experiment, &connections, &mut constants)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             constants.packet_routing = Some(prepared.start());

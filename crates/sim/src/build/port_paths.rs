@@ -41,6 +41,11 @@ pub(super) fn plan(
     let mut table = Table { experiment, layout, branches, all, choice };
     let mut starts = Vec::with_capacity(connections.len());
     for (number, connection) in connections.iter().enumerate() {
+        if connection.is_tree() {
+            (0..2).for_each(|_| table.all.add_only());
+            starts.push([0; 2]);
+            continue;
+        }
         let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
         let ranks = connection.ranks.map(|rank| ranks[connection.job][rank as usize]);
         let ports = choice.ports(&PortKey { number: number as u64, ranks, hash: entropy });

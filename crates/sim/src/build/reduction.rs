@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use etherweave_engine::aggregation::{AggregationTrees, TreeHop};
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::params::{FlowControl, ReductionParams};
+use etherweave_host::PortPaths;
 use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, InputErrors, SwitchId};
 use etherweave_switch::aggregation::Aggregation;
 use etherweave_topology::{Node, Topology, reverse};
@@ -16,7 +17,7 @@ use etherweave_workload::Traffic;
 
 use super::connections::{self, PlannedConnection};
 use super::layout::Layout;
-use super::{Experiment, Paths, too_large};
+use super::{Experiment, Paths, fluid, too_large};
 use crate::shard::Shard;
 
 /// Key of what switches have for it.
@@ -54,6 +55,10 @@ pub(super) fn check(experiment: &Experiment, connections: &[PlannedConnection]) 
         let transport = params.transport_of(job.transport);
         let payload = transport.payload();
         let room = params.switch.reduction.as_ref().map_or(payload, |reduction| reduction.buffer);
+        let has_ports_apart = experiment.topology.is_single_homed() || experiment.topology.planes() > 1;
+        // Beside planes, flow-level mode counts links of every connection.
+        let has_links = !experiment.topology.is_single_homed() && fluid::is_used(experiment);
+        let is_by_packet = experiment.fidelity(job).is_packet() && !has_links;
         let is_by_rank = |own: &PlannedConnection| own.job != number || !own.is_tree() || own.communicator.is_some();
         let is_grouped = matches!(job.traffic, Traffic::Ranks(_)) || connections.iter().all(is_by_rank);
         let conditions = [
@@ -67,8 +72,8 @@ pub(super) fn check(experiment: &Experiment, connections: &[PlannedConnection]) 
                 "one by flow",
                 matches!(experiment.paths, Paths::PerFlow { .. }),
             ),
-            ("host_ports", "hosts with several ports", "one port", experiment.topology.is_single_homed()),
-            ("run.fidelity", "flow", "packet", experiment.fidelity(job).is_packet()),
+            ("host_ports", "several ports in a fabric", "one, or one in each of several planes", has_ports_apart),
+            ("run.fidelity", "flow", "packet", is_by_packet),
             ("switch.learning", "addresses that are learnt", "none", params.switch.learning.is_none()),
             (
                 "faults",
@@ -103,6 +108,8 @@ pub(super) fn transport(experiment: &Experiment, constants: &RunConstants, conne
 /// Switches of one tree.
 struct Tree {
     root: SwitchId,
+    /// The port of its hosts: their plane, where there are several.
+    port: usize,
     /// The channel by which each switch below the root sends up.
     up: BTreeMap<SwitchId, ChannelId>,
     /// Children of each switch.
@@ -126,6 +133,14 @@ fn above(topology: &Topology, from: SwitchId) -> BTreeSet<SwitchId> {
     reached
 }
 
+/// The switch at a port of a host.
+fn leaf_of(topology: &Topology, host: HostId, port: usize) -> SwitchId {
+    match topology.channel(topology.host_channels(host)[port]).to.node {
+        Node::Switch(leaf) => leaf,
+        Node::Host(_) => unreachable!("a link of a host leads to a switch"),
+    }
+}
+
 /// The lowest switches that all leaves reach by going up.
 fn roots(topology: &Topology, leaves: &BTreeSet<SwitchId>) -> Vec<SwitchId> {
     let mut common: Option<BTreeSet<SwitchId>> = None;
@@ -145,6 +160,21 @@ struct TreeLoads {
     channels: BTreeMap<ChannelId, u32>,
 }
 
+impl TreeLoads {
+    /// Trees of the busiest link of the hosts by a port, then those of a root.
+    fn of(&self, topology: &Topology, hosts: &[HostId], port: usize, root: SwitchId) -> (Option<u32>, Option<u32>) {
+        let of_host = |&host: &HostId| self.channels.get(&topology.host_channels(host)[port]).copied();
+        (hosts.iter().filter_map(of_host).max(), self.roots.get(&root).copied())
+    }
+
+    fn add(&mut self, topology: &Topology, hosts: &[HostId], port: usize, root: SwitchId) {
+        *self.roots.entry(root).or_default() += 1;
+        for &host in hosts {
+            *self.channels.entry(topology.host_channels(host)[port]).or_default() += 1;
+        }
+    }
+}
+
 /// Takes the candidate that the fewest trees have, the first of several.
 fn take_least_loaded<K: Ord + Copy>(
     loads: &mut BTreeMap<K, u32>,
@@ -158,13 +188,18 @@ fn take_least_loaded<K: Ord + Copy>(
 impl Tree {
     /// A tree over the switches of `hosts`, of which a host has several ranks where it comes again.
     fn new(topology: &Topology, hosts: &[HostId], loads: &mut TreeLoads) -> Option<Tree> {
-        let leaves: BTreeSet<SwitchId> = hosts.iter().map(|&host| topology.switch_of(host)).collect();
-        let root = take_least_loaded(&mut loads.roots, roots(topology, &leaves))?;
-        let mut tree = Tree { root, up: BTreeMap::new(), children: BTreeMap::new() };
+        let leaves = |port| BTreeSet::from_iter(hosts.iter().map(|&host| leaf_of(topology, host, port)));
+        let planes = Vec::from_iter((0..topology.planes()).map(leaves));
+        let of_plane = |(port, leaves)| roots(topology, leaves).into_iter().map(move |root| (port, root));
+        let choices = planes.iter().enumerate().flat_map(of_plane);
+        let (port, root) = choices.min_by_key(|&(port, root)| loads.of(topology, hosts, port, root))?;
+        loads.add(topology, hosts, port, root);
+        let mut tree = Tree { root, port, up: BTreeMap::new(), children: BTreeMap::new() };
         for &host in hosts {
-            *tree.children.entry(topology.switch_of(host)).or_default() += 1;
+            *tree.children.entry(leaf_of(topology, host, port)).or_default() += 1;
         }
-        leaves.into_iter().for_each(|leaf| tree.join(topology, leaf, &mut loads.channels));
+        let leaves = &planes[port];
+        leaves.iter().for_each(|&leaf| tree.join(topology, leaf, &mut loads.channels));
         Some(tree)
     }
 
@@ -241,7 +276,7 @@ pub(super) fn plan(
     layout: &Layout,
     connections: &[PlannedConnection],
     constants: &mut RunConstants,
-    starts: &mut [[u32; 2]],
+    (starts, port_paths): (&mut [[u32; 2]], &mut PortPaths),
 ) -> Result<(), InputError> {
     let is_used = connections.iter().any(PlannedConnection::is_tree);
     let (Some(reduction), true) = (&experiment.params.switch.reduction, is_used) else { return Ok(()) };
@@ -263,7 +298,8 @@ pub(super) fn plan(
     for (group, trees) in trees_of_groups(experiment, connections)? {
         let (packets, hosts) = (window(experiment, group.0), hosts_of(experiment, connections, group));
         for tree in trees {
-            for channel in hosts.iter().map(|&host| topology.host_channel(host)).chain(tree.up.values().copied()) {
+            let of_hosts = hosts.iter().map(|&host| topology.host_channels(host)[tree.port]);
+            for channel in of_hosts.chain(tree.up.values().copied()) {
                 *planned.waiting_max.entry(channel).or_default() += packets;
             }
             // The number of each of its switches among all places.
@@ -272,16 +308,18 @@ pub(super) fn plan(
             placed.entry(group).or_default().push((tree, places));
         }
     }
-    for (connection, start) in connections.iter().zip(starts).filter(|(connection, _)| connection.is_tree()) {
+    let all = connections.iter().zip(starts).enumerate();
+    for (number, (connection, start)) in all.filter(|(_, (connection, _))| connection.is_tree()) {
         let (tree, places) = &placed[&group_of(connection)][tree_number(connection)];
         let [host, _] = connection.hosts(experiment);
-        let routes = [round_trip(topology, tree, places, host), acknowledgement(topology, host)];
-        for (start, route) in start.iter_mut().zip(routes) {
+        let routes = [round_trip(topology, tree, places, host), acknowledgement(topology, tree, host)];
+        for (side, (start, route)) in start.iter_mut().zip(routes).enumerate() {
             *start = u32::try_from(constants.routes.len()).map_err(|_| too_large("hops of connections"))?;
             for (channel, hop) in route {
                 constants.routes.push(layout.port(topology, channel).1);
                 planned.hops.push(hop);
             }
+            port_paths.set_only(2 * number + side, tree.port, (*start, constants.routes[*start as usize]));
         }
     }
     (constants.trees, constants.rewrites_packets) = (Some(planned), true);
@@ -332,8 +370,7 @@ fn round_trip(
     places: &BTreeMap<SwitchId, u32>,
     host: HostId,
 ) -> Vec<(ChannelId, TreeHop)> {
-    let leaf = topology.switch_of(host);
-    let climb = tree.climb(topology, leaf);
+    let climb = tree.climb(topology, leaf_of(topology, host, tree.port));
     let from = |channel: ChannelId| match topology.channel(channel).from.node {
         Node::Switch(switch) => places[&switch],
         Node::Host(_) => unreachable!("a tree climbs from switch to switch"),
@@ -343,15 +380,20 @@ fn round_trip(
         (channel, TreeHop::Up { place: from(channel), to_down: 2 * (levels - level) })
     };
     let mut route: Vec<_> = (0..).zip(&climb).map(up).collect();
-    let downs = climb.iter().rev().map(|&channel| reverse(channel)).chain([reverse(topology.host_channel(host))]);
+    let downs = climb.iter().rev().map(|&channel| reverse(channel)).chain([to_host(topology, tree, host)]);
     route.extend(downs.map(|channel| (channel, TreeHop::Down(from(channel)))));
     route[climb.len()].1 = TreeHop::Root(places[&tree.root]);
     route
 }
 
-/// The way of an acknowledgement: the leaf answers for the tree.
-fn acknowledgement(topology: &Topology, host: HostId) -> Vec<(ChannelId, TreeHop)> {
-    vec![(reverse(topology.host_channel(host)), TreeHop::None)]
+/// The path of an acknowledgement: the leaf answers for the tree.
+fn acknowledgement(topology: &Topology, tree: &Tree, host: HostId) -> Vec<(ChannelId, TreeHop)> {
+    vec![(to_host(topology, tree, host), TreeHop::None)]
+}
+
+/// The channel from a leaf of a tree to a host.
+fn to_host(topology: &Topology, tree: &Tree, host: HostId) -> ChannelId {
+    reverse(topology.host_channels(host)[tree.port])
 }
 
 /// Rejects more trees than a switch has, and more children.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputErrors, Priority, SwitchId};
 use etherweave_sim::frame::size::RoceSizes;
-use etherweave_sim::params::{FlowControl, ReductionParams, RoceVersion, SimParams, SwitchModel};
+use etherweave_sim::params::{FlowControl, PortChoice, ReductionParams, RoceVersion, SimParams, SwitchModel};
 use etherweave_sim::{Experiment, Job, PairConnections, Report, Simulation, tree_costs};
 use etherweave_topology::{Family, FatTree, KAryFatTree, Node, Topology, Torus};
 use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
@@ -96,6 +96,29 @@ fn every_link_carries_the_vector_once_in_each_direction() {
         }
         assert_eq!(report.totals.created, report.totals.delivered);
     }
+}
+
+/// A tree has the links of a single plane, and the next one those of another: so many trees take half of the time on
+/// two planes, but for the latency. Packets that take ports in turn climb no tree that way.
+#[test]
+fn a_tree_is_in_a_plane_and_trees_take_planes_in_turn() {
+    let (count, wire) = packets(&ideal(), 500_000);
+    let times = [1, 2].map(|planes| {
+        let mut experiment = reduction(tree(2), ideal(), allreduces(8, 1_000_000, Some(500_000), 1, Duration::ZERO));
+        experiment.topology = tree(2).in_planes(planes).unwrap();
+        experiment.jobs[0].connections = PairConnections::InTurn(2);
+        experiment.params.ports.choice = PortChoice::PerPacket;
+        let report = assert_same_on_any_threads(&experiment);
+        for plane in (0..planes).filter(|_| planes > 1) {
+            let [leaf, core] = ["leaf0", "core0"].map(|name| format!("plane{plane}.{name}"));
+            assert_eq!(sent(&report, &leaf, &core), (count, wire), "{leaf}");
+            assert_eq!(sent(&report, &core, &leaf), (count, wire), "to {leaf}");
+            assert_eq!(sent(&report, "host3", &leaf), (2 * count, wire + count * ack_wire()));
+            assert_eq!(sent(&report, &leaf, &format!("plane{plane}.core1")), (0, 0), "one tree has one root");
+        }
+        report.iterations.iter().map(|row| row.duration.as_ps()).max().unwrap() as f64
+    });
+    assert!((1.9..2.0).contains(&(times[0] / times[1])), "{times:?}");
 }
 
 /// The level of each switch, and the first rank below it.
@@ -338,6 +361,11 @@ fn what_cannot_reduce_is_named() {
     radix.params.switch.reduction = Some(ReductionParams { radix: 7, ..ReductionParams::default() });
     assert_eq!(errors(&radix), "switch.reduction.radix: 7; expected at least 8, which switch0 needs");
     let torus = Torus::default().generate().unwrap();
+    let mut leaves = reduction(tree(2), ideal(), allreduces(4, 64, None, 1, Duration::ZERO));
+    leaves.topology = tree(2).on_leaves(2).unwrap();
+    leaves.jobs[0].hosts.truncate(4);
+    let leaves = errors(&leaves);
+    assert!(leaves.contains("host_ports: several ports in a fabric; expected one, or one in each of"), "{leaves}");
     let flat = errors(&reduction(torus, ideal(), traffic()));
     assert!(flat.contains("no switch is above all of its hosts"), "{flat}");
 }
