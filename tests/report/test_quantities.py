@@ -169,6 +169,12 @@ def test_a_decode_step_takes_its_layers_of_experts(mode: str) -> None:
     rare = lone(experts=layers | {"every": 10})
     for figure in (("mean", "time_between_tokens"), ("", "token_fabric_share")):
         assert rare[figure] == pytest.approx(every[figure], rel=1e-3)
+    # The step of a single token has its exchange too, and no time between tokens.
+    drawn = {"count": 5, "interval": "5s", "input": {"fixed": 4096}, "output": {"fixed": 1}}
+    once = served(requests={"drawn": drawn}, decode_per_request="0ms", experts=layers)
+    of_fabric = once["", "fabric_share"] * once["mean", "time_to_first_token"]
+    assert of_fabric == pytest.approx(once["mean", "transfer"] + exchange, rel=1e-3)
+    assert ("", "token_fabric_share") not in once
 
 
 def test_ranks_of_a_decode_worker_stay_together_over_all_steps() -> None:

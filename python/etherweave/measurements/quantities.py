@@ -546,9 +546,8 @@ def _inference(job: _Job) -> list[Quantity]:
     ]
     shares = (_of_fabric(run) / _mean_of(run, FIRST_TOKEN_TIME) for run in launches)
     figures.append(("", FABRIC_SHARE, tuple(shares)))
-    if "experts" in job.facts:
-        of_tokens = (fmean(launch[_EXCHANGE]) / _mean_of(launch, TOKEN_GAP) for launch in launches)
-        figures.append(("", TOKEN_FABRIC_SHARE, tuple(of_tokens)))
+    if "experts" in job.facts and all(any(launch[TOKEN_GAP.name]) for launch in launches):
+        figures.append(("", TOKEN_FABRIC_SHARE, tuple(map(_of_tokens, launches))))
     limits = [time_of(job.facts[key]) for key in ("first_token_max", "between_tokens_max")]
     figures.append(("", GOODPUT, tuple(_goodput(launch, limits) for launch in launches)))
     return [
@@ -560,6 +559,13 @@ def _inference(job: _Job) -> list[Quantity]:
 def _of_fabric(launch: Mapping[str, list[float]]) -> float:
     """Add transfers and what experts exchange in the first step, which is as in each later one."""
     return _mean_of(launch, TRANSFER) + fmean(launch.get(_EXCHANGE) or [0.0])
+
+
+def _of_tokens(launch: Mapping[str, list[float]]) -> float:
+    """Return what experts exchange, of the time between tokens; a single token has none."""
+    both = zip(launch[_EXCHANGE], launch[TOKEN_GAP.name], strict=True)
+    exchanges, gaps = zip(*((own, gap) for own, gap in both if gap), strict=True)
+    return fmean(exchanges) / fmean(gaps)
 
 
 def _requests_of(rows: Columns) -> dict[str, list[float]]:

@@ -213,7 +213,8 @@ struct Answer {
     number: u32,
     /// Time at which all keys and values of its prompt are there.
     cached: Time,
-    /// Time of its first token, and all of the worker's exchanges of tokens until then.
+    /// Time of its first token, and all of the worker's exchanges of tokens until then; of a single token, until its
+    /// step began.
     first: Option<(Time, Duration)>,
     tokens: u32,
 }
@@ -435,7 +436,8 @@ impl Decode {
         match (self.step, &mut self.experts) {
             (Step::Compute(_, requests), Some(experts)) if !is_exchanged => {
                 let steps = experts.steps[&requests];
-                experts.of_all += steps.of_rank;
+                experts.of_step = steps.of_rank;
+                experts.of_all += experts.of_step;
                 (self.step, experts.began) = (Step::Rest(next.wait(steps.time)), None);
             }
             (Step::Compute(_, requests), Some(experts)) => {
@@ -490,11 +492,13 @@ impl Decode {
                 (steps.time, steps.of_rank) = (now.since(began), experts.of_step);
             }
         }
-        let exchanged = self.experts.as_ref().map_or(Duration::ZERO, |experts| experts.of_all);
+        let own = self.experts.as_ref().map(|experts| [experts.of_all, experts.of_step]);
+        let [exchanged, of_step] = own.unwrap_or([Duration::ZERO; 2]);
         self.batch.retain_mut(|answer| {
             answer.tokens += 1;
-            answer.first.get_or_insert((now, exchanged));
             let planned = &plan.requests[answer.number as usize];
+            let of_single = if planned.request.output == 1 { of_step } else { Duration::ZERO };
+            answer.first.get_or_insert((now, exchanged - of_single));
             let is_complete = answer.tokens == planned.request.output;
             if is_complete {
                 record(planned, answer, start, (now, exchanged), next);
@@ -543,7 +547,7 @@ impl Decode {
 }
 
 /// Records the spans of a request: it waits, its prompt is computed, its keys and values come, it waits for its first
-/// token, the mean time between tokens, and what exchanges have of that.
+/// token, the mean time between tokens, and what exchanges have of that: of a single token, of the step that makes it.
 fn record(
     planned: &Planned,
     answer: &Answer,
