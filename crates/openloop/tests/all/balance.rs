@@ -1,9 +1,9 @@
 //! Flow tables at full load accept what the routing itself accepts, family by family: trees against ECMP, which keeps
 //! the path of a flow as tables do; dragonflies and flattened butterflies against their minimal routing.
 
-use crate::fabric::links;
+use crate::fabric::offered;
 use etherweave_forwarding::{FabricTables, TableParams};
-use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
+use etherweave_openloop::{Arrival, OfferedTraffic, Pattern, RunParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{
@@ -18,10 +18,7 @@ fn accepted(kind: &TopologyKind, routing: RoutingKind, pattern: &Pattern) -> f64
     let params = TableParams::default();
     let tables = FabricTables { kind, topology: &topology, params: &params };
     let run = RunParams::fixed(1.0, Duration::from_us(200), Duration::from_us(100), 1);
-    let (switch, arrival, controller) = (SwitchParams::default(), Arrival::default(), ControllerParams::default());
-    let pattern = pattern.clone();
-    let fabric = (&tables).into();
-    let traffic = OfferedTraffic { fabric, links: links(&topology), switch, pattern, arrival, controller, run };
+    let traffic = OfferedTraffic { arrival: Arrival::default(), ..offered(&tables, pattern.clone(), run) };
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 

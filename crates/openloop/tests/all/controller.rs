@@ -1,7 +1,7 @@
 //! What a central controller does for traffic that changes faster than it reacts, or slower; and how long routings take
 //! to react.
 
-use crate::fabric::links;
+use crate::fabric::offered;
 use etherweave_forwarding::ConditionalTables;
 use etherweave_openloop::{
     Arrival, ControllerParams, Experiment, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams,
@@ -43,17 +43,9 @@ impl Bench {
         // What waits at hosts when the traffic changes is little, so that it need not be separated.
         let switch = SwitchParams { injection_queue: 10, ..SwitchParams::default() };
         let run = RunParams { load: LOAD, length: self.length.clone(), records_steps: false, seed: 1 };
-        let (pattern, arrival, topology) = (self.pattern.clone(), Arrival::default(), &self.topology);
-        let controller = ControllerParams { reaction: self.reaction };
-        let traffic = OfferedTraffic {
-            fabric: topology.into(),
-            links: links(topology),
-            switch,
-            pattern,
-            arrival,
-            controller,
-            run,
-        };
+        let (topology, controller) = (&self.topology, ControllerParams { reaction: self.reaction });
+        let usual = offered(topology, self.pattern.clone(), run);
+        let traffic = OfferedTraffic { switch, arrival: Arrival::default(), controller, ..usual };
         routing.learn(|| traffic.known()).unwrap();
         let OfferedTraffic { links, switch, pattern, arrival, run, .. } = traffic;
         Experiment { topology, links, switch, routing, pattern, arrival, outages: Vec::new(), run }.run(1).unwrap()

@@ -1,7 +1,7 @@
 //! Tori and meshes against their capacity.
 
-use crate::fabric::{every_tick, links};
-use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
+use crate::fabric::offered;
+use etherweave_openloop::{OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Dimension, Family, Mesh, Topology, Torus};
@@ -21,16 +21,10 @@ fn mesh(size: u32) -> Topology {
 
 fn traffic(topology: &Topology, load: f64) -> OfferedTraffic<'_> {
     let span = Duration::from_us(60);
-    OfferedTraffic {
-        fabric: topology.into(),
-        // Hardly any head-of-line blocking.
-        switch: SwitchParams { speed_up: 4, output_queue: 64, ..SwitchParams::default() },
-        links: links(topology),
-        pattern: Pattern::Uniform(Uniform::default()),
-        arrival: every_tick(),
-        controller: ControllerParams::default(),
-        run: RunParams::fixed(load, span, span, 1),
-    }
+    // Hardly any head-of-line blocking.
+    let switch = SwitchParams { speed_up: 4, output_queue: 64, ..SwitchParams::default() };
+    let run = RunParams::fixed(load, span, span, 1);
+    OfferedTraffic { switch, ..offered(topology, Pattern::Uniform(Uniform::default()), run) }
 }
 
 /// Dally and Towles, section 3.2: uniform traffic takes k/4 links in each dimension of a torus, of 4 channels a

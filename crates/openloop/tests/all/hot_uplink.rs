@@ -1,8 +1,8 @@
 //! Adaptive routings on trees where one link is slower than those beside it: what the shared suite of the family does
 //! not see, as it asks only where packets may go.
 
-use crate::fabric::{every_tick, links};
-use etherweave_openloop::{ControllerParams, Links, OfferedTraffic, Pattern, RunParams, SwitchParams};
+use crate::fabric::{links, offered};
+use etherweave_openloop::{Links, OfferedTraffic, Pattern, RunParams};
 use etherweave_primitives::{BitRate, Duration, SwitchId};
 use etherweave_routing::{InputChannel, LoadView, PacketRouting, RoutedPacket, RoutingKind, Visit};
 use etherweave_topology::{Family, FatTree, LinkClass, Topology, reverse};
@@ -60,15 +60,9 @@ impl Visit for TakenBeside {
 /// Accepted load where links have rates of their own.
 fn accepted(topology: &Topology, rates: Vec<BitRate>, pattern: &Pattern, routing: RoutingKind) -> f64 {
     let span = Duration::from_us(100);
-    let traffic = OfferedTraffic {
-        fabric: topology.into(),
-        switch: SwitchParams::default(),
-        links: Links { rates, ..links(topology) },
-        pattern: pattern.clone(),
-        arrival: every_tick(),
-        controller: ControllerParams::default(),
-        run: RunParams::fixed(1.0, span, span, 1),
-    };
+    let links = Links { rates, ..links(topology) };
+    let run = RunParams::fixed(1.0, span, span, 1);
+    let traffic = OfferedTraffic { links, ..offered(topology, pattern.clone(), run) };
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 

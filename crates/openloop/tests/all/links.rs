@@ -1,9 +1,7 @@
 //! Links with rates and lengths of their own.
 
-use crate::fabric::every_tick;
-use etherweave_openloop::{
-    ControllerParams, FlowControl, Links, OfferedTraffic, Pattern, Report, RunParams, SwitchParams,
-};
+use crate::fabric::offered;
+use etherweave_openloop::{FlowControl, Links, OfferedTraffic, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::{BitRate, Duration};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Custom, Dimension, Family, Topology, Torus};
@@ -28,14 +26,10 @@ impl Run {
     fn on(&self, topology: &Topology, threads: usize) -> Report {
         let span = Duration::from_us(self.us);
         let traffic = OfferedTraffic {
-            fabric: topology.into(),
             // Room for what is on 100 m at 400 Gb/s when a pause arrives.
             switch: SwitchParams { flow_control: self.flow_control, local_buffer: 128, ..SwitchParams::default() },
             links: Links::of(topology),
-            pattern: self.pattern.clone(),
-            arrival: every_tick(),
-            controller: ControllerParams::default(),
-            run: RunParams::fixed(self.load, span, span, 1),
+            ..offered(topology, self.pattern.clone(), RunParams::fixed(self.load, span, span, 1))
         };
         traffic.run_with(self.routing, threads).unwrap()
     }

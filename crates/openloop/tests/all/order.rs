@@ -1,7 +1,7 @@
 //! Which routings keep the order of a flow.
 
-use crate::fabric::{Fabric, every_tick, links};
-use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
+use crate::fabric::{Fabric, offered};
+use etherweave_openloop::{Pattern, RunParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::{DragonflyMinimal, RoutingKind, ValiantGroup};
 use etherweave_topology::{Family, KAryFatTree};
@@ -23,15 +23,8 @@ fn one_path_per_flow_keeps_its_order_and_valiant_paths_do_not() {
 fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
     let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
     let share = |routing: RoutingKind| {
-        let traffic = OfferedTraffic {
-            fabric: (&topology).into(),
-            links: links(&topology),
-            switch: SwitchParams::default(),
-            pattern: Pattern::Shift(Shift { offset: 8 }),
-            arrival: every_tick(),
-            controller: ControllerParams::default(),
-            run: RunParams::fixed(0.8, Duration::from_us(50), Duration::from_us(200), 1),
-        };
+        let run = RunParams::fixed(0.8, Duration::from_us(50), Duration::from_us(200), 1);
+        let traffic = offered(&topology, Pattern::Shift(Shift { offset: 8 }), run);
         traffic.run_with(routing, 1).unwrap().reordering.share().unwrap()
     };
     assert_eq!(share(RoutingKind::Ecmp), 0.0);

@@ -1,7 +1,7 @@
 //! Links that fail and return: what is lost, and who goes round.
 
-use crate::fabric::{Fabric, every_tick, links};
-use etherweave_openloop::{Arrival, ControllerParams, FlowControl, OfferedTraffic, Pattern, RunParams, SwitchParams};
+use crate::fabric::{Fabric, links, offered};
+use etherweave_openloop::{Arrival, FlowControl, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::{ChannelId, Duration, HostId, SwitchId};
 use etherweave_routing::{Conditional, DragonflyMinimal, FabricOf, Outage, RoutingKind};
 use etherweave_topology::{Family, FlattenedButterfly, LinkClass, Node};
@@ -52,14 +52,13 @@ fn a_link_of_a_host_loses_what_its_own_cable_carried_while_it_was_down() {
     // the packets that arrive until then, and no packet arrives before the run begins.
     let fabric = Fabric::balanced(2);
     let channel = fabric.topology.host_channel(HostId::new(0));
+    let outages = [outage(channel, 0, 2)];
+    let pattern = Pattern::Listed(Listed { pairs: vec![[0, 8]] });
+    let run = RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(50), 1);
     let traffic = OfferedTraffic {
         links: links(&fabric.topology).with_ejection(&fabric.topology, Duration::from_us(10)),
-        fabric: FabricOf { outages: &[outage(channel, 0, 2)], ..(&fabric.topology).into() },
-        switch: SwitchParams::default(),
-        pattern: Pattern::Listed(Listed { pairs: vec![[0, 8]] }),
         arrival: Arrival::Periodic(Periodic::default()),
-        controller: ControllerParams::default(),
-        run: RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(50), 1),
+        ..offered(FabricOf { outages: &outages, ..(&fabric.topology).into() }, pattern, run)
     };
     let report = traffic.run_with(RoutingKind::Minimal, 1).unwrap();
     assert!((9..=11).contains(&report.lost), "{} lost", report.lost);
@@ -108,15 +107,9 @@ fn tables_that_are_computed_anew_stop_the_losses_after_their_delay() {
     let outages = [outage(direct.unwrap(), 20, 80)];
     let run = |reroute_after: Option<u64>| {
         let reroute_after = reroute_after.map(Duration::from_us);
-        let traffic = OfferedTraffic {
-            links: links(&topology),
-            fabric: FabricOf { outages: &outages, reroute_after, ..(&topology).into() },
-            switch: SwitchParams::default(),
-            pattern: Pattern::Listed(Listed { pairs: (0..4).map(|host| [host, host + 4]).collect() }),
-            arrival: every_tick(),
-            controller: ControllerParams::default(),
-            run: RunParams::fixed(0.2, Duration::ZERO, Duration::from_us(100), 1),
-        };
+        let fabric = FabricOf { outages: &outages, reroute_after, ..(&topology).into() };
+        let pattern = Pattern::Listed(Listed { pairs: (0..4).map(|host| [host, host + 4]).collect() });
+        let traffic = offered(fabric, pattern, RunParams::fixed(0.2, Duration::ZERO, Duration::from_us(100), 1));
         traffic.run_with(RoutingKind::ShortestPath, 2).unwrap()
     };
     // 0.8 of the link, a packet in 250 ns: 240 in 60 us, 40 in 10 us; deviations are below 16 and 7.

@@ -1,7 +1,7 @@
 //! What flattened butterflies and trees accept at most, by hand.
 
-use crate::fabric::links;
-use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
+use crate::fabric::offered;
+use etherweave_openloop::{Arrival, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Dragonfly, Family, FatTree, FlattenedButterfly, KAryFatTree, Topology};
@@ -13,9 +13,8 @@ fn accepted_of(load: f64, routing: RoutingKind, topology: &Topology, pattern: &P
     let span = Duration::from_us(200);
     let run = RunParams::fixed(load, span, span, 1);
     let switch = SwitchParams { speed_up: 4, output_queue: 64, ..SwitchParams::default() };
-    let (pattern, arrival) = (pattern.clone(), Arrival::default());
-    let (controller, fabric) = (ControllerParams::default(), topology.into());
-    let traffic = OfferedTraffic { fabric, links: links(topology), switch, pattern, arrival, controller, run };
+    let arrival = Arrival::default();
+    let traffic = OfferedTraffic { switch, arrival, ..offered(topology, pattern.clone(), run) };
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 

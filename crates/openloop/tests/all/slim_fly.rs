@@ -1,7 +1,7 @@
 //! Adaptive routing on a Slim Fly: Besta and Hoefler, SC 2014, section V.
 
-use crate::fabric::links;
-use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
+use crate::fabric::offered;
+use etherweave_openloop::{Arrival, OfferedTraffic, Pattern, RunParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Family, SlimFly};
@@ -15,9 +15,7 @@ const LINKS: f64 = 7.0;
 fn accepted(routing: RoutingKind, pattern: Pattern, load: f64) -> f64 {
     let topology = SlimFly::default().generate().unwrap();
     let run = RunParams::fixed(load, Duration::from_us(60), Duration::from_us(30), 1);
-    let (fabric, links, switch) = ((&topology).into(), links(&topology), SwitchParams::default());
-    let (arrival, controller) = (Arrival::default(), ControllerParams::default());
-    let traffic = OfferedTraffic { fabric, links, switch, pattern, arrival, controller, run };
+    let traffic = OfferedTraffic { arrival: Arrival::default(), ..offered(&topology, pattern, run) };
     traffic.run_with(routing, 1).unwrap().load_accepted
 }
 

@@ -1,8 +1,10 @@
 //! The dragonflies of these tests, and a run on them.
 
-use etherweave_openloop::{Arbiter, Arrival, Experiment, Links, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{
+    Arbiter, Arrival, ControllerParams, Experiment, Links, OfferedTraffic, Pattern, Report, RunParams, SwitchParams,
+};
 use etherweave_primitives::{BitRate, Duration, InputErrors};
-use etherweave_routing::{DragonflyPlan, FabricPlan, Outage, PacketRouting};
+use etherweave_routing::{DragonflyPlan, FabricOf, FabricPlan, Outage, PacketRouting};
 use etherweave_topology::{Dragonfly, Family, Topology};
 use etherweave_workload::{arrival::Bernoulli, pattern::Adversarial};
 
@@ -14,6 +16,13 @@ pub fn every_tick() -> Arrival {
 /// All links at 40 Gb/s, 40 ns long to hosts and within groups, 400 ns between groups.
 pub fn links(topology: &Topology) -> Links {
     Links::alike(topology, BitRate::from_gbps(40), [40, 40, 400].map(Duration::from_ns))
+}
+
+/// Traffic on these links and the usual switches.
+pub fn offered<'a>(fabric: impl Into<FabricOf<'a>>, pattern: Pattern, run: RunParams) -> OfferedTraffic<'a> {
+    let (fabric, arrival) = (fabric.into(), every_tick());
+    let (switch, controller) = (SwitchParams::default(), ControllerParams::default());
+    OfferedTraffic { links: links(fabric.topology), fabric, switch, pattern, arrival, controller, run }
 }
 
 pub struct Fabric {
