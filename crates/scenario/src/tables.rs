@@ -179,7 +179,7 @@ mod tests {
             "job and two hosts"
         );
         // Node, peer and class; eight counters of pauses, which are two fields of the row.
-        assert_eq!(Table::of::<PortRow>(&[], &()).cells(), (3, 26));
+        assert_eq!(Table::of::<PortRow>(&[], &()).cells(), (3, 27));
         let series = Samples::default();
         assert_eq!(Table::of::<PortSampleRow>(&[], &series).cells(), (2, 12));
         assert_eq!(Table::of::<FlowSampleRow>(&[], &series).cells(), (2, 11));
