@@ -11,8 +11,12 @@ use etherweave_routing::{FullPorts, HashScope, InputChannel, NextHop, PacketRout
 
 use crate::aggregation::AggregationTrees;
 use crate::captured_port::connection;
+use crate::decided_ahead::{FarEnd, decide_ahead};
+use crate::event::PrefetchHint;
 use crate::frame::size;
+use crate::packet::PacketRoute;
 use crate::params::{EcnMarking, FlowControl, Forwarding, Headers, MpiParams, PfcWatchdog, SimParams, Transport};
+use crate::port::Peer;
 use crate::schedule::Scheduler;
 
 /// Part of a routing that decides for every packet which hosts need.
@@ -23,6 +27,9 @@ pub trait RouteStart: Send + Sync {
     fn start(&self, packet: &mut RoutedPacket);
     /// Decides where a packet leaves a switch that it has not reached.
     fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop;
+    /// The same of the switch at the far end of a port, by whose link the packet goes there: one call, in which the
+    /// decision is inlined.
+    fn decide_ahead(&self, far: &FarEnd, peer: &Peer, route: &mut PacketRoute, hops_max: u32) -> PrefetchHint;
 }
 
 impl<R: PacketRouting> RouteStart for R {
@@ -36,6 +43,10 @@ impl<R: PacketRouting> RouteStart for R {
 
     fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop {
         PacketRouting::decide(self, at, packet, load)
+    }
+
+    fn decide_ahead(&self, far: &FarEnd, peer: &Peer, route: &mut PacketRoute, hops_max: u32) -> PrefetchHint {
+        decide_ahead(self, far, peer, route, hops_max)
     }
 }
 

@@ -2,16 +2,16 @@
 //! depend on nothing but the packet. Then what the packet will touch at the switch is known while it is on its way.
 
 use etherweave_kernel::indices::PortIndex;
-use etherweave_routing::{FullPorts, InputChannel};
+use etherweave_routing::{FullPorts, InputChannel, PacketRouting};
 use etherweave_topology::LinkClass;
 
 use super::event::PrefetchHint;
 use super::port::Peer;
-use crate::constants::RunConstants;
 use crate::packet::PacketRoute;
 
 /// The switch at the far end of a port.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(align(8))]
 pub struct FarEnd {
     /// Its number in its plane.
     pub switch: u32,
@@ -20,15 +20,14 @@ pub struct FarEnd {
 }
 
 /// Decides where a packet leaves the switch at the far end of a port, by whose link it goes there.
-#[inline(never)]
+#[inline(always)]
 pub(crate) fn decide_ahead(
-    constants: &RunConstants,
-    far: FarEnd,
-    peer: Peer,
+    routing: &impl PacketRouting,
+    far: &FarEnd,
+    peer: &Peer,
     route: &mut PacketRoute,
     hops_max: u32,
 ) -> PrefetchHint {
-    let routing = constants.packet_routing.as_deref().expect("the routing decides for every packet");
     if peer.link_class != LinkClass::Host {
         route.routed.hops += 1;
         let hops = u32::from(route.routed.hops);
@@ -36,7 +35,7 @@ pub(crate) fn decide_ahead(
     }
     let number = (peer.port.get() - far.first_port.get()) as u8;
     let at = InputChannel { switch: far.switch, port: number, channel: 0, class: peer.link_class };
-    let hop = routing.decide_beforehand(at, &mut route.routed, FullPorts { switch: far.switch, full: &[] });
+    let hop = routing.decide(at, &mut route.routed, FullPorts { switch: far.switch, full: &[] });
     route.egress = PortIndex::new(far.first_port.get() + u32::from(hop.port));
     PrefetchHint::egress(route.egress, route.base)
 }

@@ -12,13 +12,12 @@ use etherweave_primitives::{ChannelId, Duration, Time};
 use super::event::{Event, EventKey, Kind, PrefetchHint};
 use super::port::{Owner, Peer, PeerLink, Port};
 use super::{
-    credits::CreditCounters, decided_ahead::FarEnd, decided_ahead::decide_ahead, impaired_link::ImpairedLinks,
-    memory::prefetch, outbox::RemoteOutbox, queue::EventQueue, totals::EventTotals,
+    credits::CreditCounters, decided_ahead::FarEnd, impaired_link::ImpairedLinks, memory::prefetch,
+    outbox::RemoteOutbox, queue::EventQueue, totals::EventTotals,
 };
 use crate::packet::{Handle, Packet, PacketKind, Packets};
 use crate::{
-    captured_port::CapturedPort, constants::RouteStart, constants::RunConstants, fingerprint::Fingerprint,
-    losses::ResentData, trace::Trace,
+    captured_port::CapturedPort, constants::RunConstants, fingerprint::Fingerprint, losses::ResentData, trace::Trace,
 };
 
 /// See the module.
@@ -153,8 +152,9 @@ impl Wires {
         let key = EventKey::new(peer.port, if peer.is_host { Kind::Deliver } else { Kind::Arrive }, 0);
         let hint = match self.constants.hops_decided_ahead.filter(|_| key.is(Kind::Arrive)) {
             Some(hops_max) => {
-                let (far, route) = (self.far_ends[port_index], self.packets.route_mut(handle));
-                decide_ahead(&self.constants, far, peer, route, hops_max)
+                let routing = self.constants.packet_routing.as_deref().expect("the routing decides for every packet");
+                let (far, route) = (&self.far_ends[port_index], self.packets.route_mut(handle));
+                routing.decide_ahead(far, &port.peer, route, hops_max)
             }
             None => hint(&self.constants, key, packet, egress),
         };
@@ -358,14 +358,6 @@ impl Wires {
             let time = self.now.since(self.fingerprint_from);
             fingerprint.add(time, self.channels[port], &self.packets[handle]);
         }
-    }
-
-    /// The routing that decides for every packet, as far as hosts need it.
-    ///
-    /// # Panics
-    /// When paths are chosen per flow.
-    pub fn packet_routing(&self) -> &dyn RouteStart {
-        self.constants.packet_routing.as_deref().expect("packets are routed one by one")
     }
 }
 

@@ -17,9 +17,7 @@ pub struct Flowlet {
 impl Nics {
     /// Gives a packet that `endpoint` sends what its routing needs.
     pub fn start_route(&mut self, wires: &mut Wires, endpoint: EndpointIndex, handle: Handle) {
-        let Some(scope) = wires.constants.packet_routing.as_ref().map(|routing| routing.hash_scope()) else {
-            return;
-        };
+        let Some(routing) = wires.constants.packet_routing.as_deref() else { return };
         let end = &self.endpoints[endpoint];
         let packet = &wires.packets[handle];
         let ((src, dst), base, number) = match self.ports.are_several() {
@@ -27,7 +25,7 @@ impl Nics {
             true => (self.ports.ends_of(packet), packet.priority, end.number),
         };
         let seed = wires.constants.params.seed;
-        let hash = match scope {
+        let hash = match routing.hash_scope() {
             HashScope::PerPacket => mix(seed ^ u64::from(number) << 32 ^ mix(wires.now.as_ps())),
             HashScope::PerFlow => mix(seed ^ !u64::from(number) ^ u64::from(end.entropy(packet)) << 32),
             HashScope::PerFlowlet { gap_ns } => {
@@ -35,7 +33,7 @@ impl Nics {
             }
         };
         let mut routed = RoutedPacket { src, dst, hash: hash as u16, ..RoutedPacket::default() };
-        wires.packet_routing().start(&mut routed);
+        routing.start(&mut routed);
         wires.packets.set_route(handle, PacketRoute { routed, base, ..PacketRoute::default() });
     }
 

@@ -14,6 +14,7 @@ pub(crate) fn drawn(packet: &RoutedPacket, count: u32) -> u32 {
 }
 
 /// Random bits of a packet where it is.
+#[inline]
 pub(crate) fn bits(packet: &RoutedPacket) -> u32 {
     let turn = u64::from(packet.hops) << 48 | u64::from(packet.hash) << 32;
     // Zero is where the mixing stands still.
