@@ -91,8 +91,9 @@ impl Packet {
     }
 }
 
-/// Route state that a packet carries where switches decide packet by packet.
+/// Route state that a packet carries where switches decide packet by packet. It lies in one cache line.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(align(32))]
 pub struct PacketRoute {
     /// State of the routing.
     pub routed: RoutedPacket,

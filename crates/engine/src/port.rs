@@ -6,7 +6,7 @@ use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
 use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
-use super::{memory::prefetch_value, paused::Paused};
+use super::{memory::prefetch_part, paused::Paused};
 use crate::{packet::Handle, packet::NO_PACKET, packet::Packets, packet_list::PacketList};
 
 /// Where a port leads, and which entity it belongs to.
@@ -329,7 +329,7 @@ impl Port {
     pub fn prefetch_second(&self, classes: u8) {
         let first = self.class_states.first.queue.number;
         if classes & !1u8.wrapping_shl(first.into()) != 0 {
-            prefetch_value(&self.class_states.rest.second);
+            prefetch_part(&*self.class_states.rest, 0..size_of::<ClassState>());
         }
     }
 

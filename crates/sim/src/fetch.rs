@@ -234,7 +234,9 @@ fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touc
                 if touched.are_states_beside {
                     port.prefetch_second(1 << wires.constants.scheduler.class(event.hint.as_egress().1));
                 }
-                fetch_route(wires, touched, event.packet(), 1);
+                if !touched.are_packets_routed {
+                    fetch_route(wires, touched, event.packet(), 1);
+                }
             }
         };
     }
