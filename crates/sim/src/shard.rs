@@ -125,7 +125,7 @@ impl Shard {
     }
 
     /// The two kinds that every packet-hop needs stay in the loop, and those of crossbars and credits, which are as
-    /// many; the others are calls.
+    /// many; the others are calls, deliveries one of their own.
     #[inline(always)]
     fn dispatch(&mut self, event: Event, is_plain: bool) {
         if event.key.is(Kind::Arrive) {
@@ -136,6 +136,8 @@ impl Shard {
             self.credits_arrive(event.key.place(), event.key.index());
         } else if event.key.is(Kind::CrossbarFree) {
             self.switches.crossbar_free(&mut self.wires, event.key.place(), event.key.index());
+        } else if event.key.is(Kind::Deliver) {
+            self.deliver_packet(event.key.place(), event.packet());
         } else {
             self.dispatch_other(event);
         }
@@ -161,10 +163,9 @@ impl Shard {
     fn dispatch_other(&mut self, event: Event) {
         let (place, index) = (event.key.place(), event.key.index());
         match event.key.kind() {
-            Kind::Arrive | Kind::TransmitterFree | Kind::CreditsArrive | Kind::CrossbarFree => {
+            Kind::Arrive | Kind::TransmitterFree | Kind::CreditsArrive | Kind::CrossbarFree | Kind::Deliver => {
                 unreachable!("served in the loop")
             }
-            Kind::Deliver => self.deliver_packet(place, event.packet()),
             Kind::PauseArrive => {
                 self.wires.pause_arrive(place, PauseFrame::unpack(event.bits));
                 self.switches.expect_poll(&mut self.wires, place);
@@ -227,7 +228,7 @@ impl Shard {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn deliver_packet(&mut self, port: PortIndex, handle: Handle) {
         self.wires.note_arrival(port, handle);
         let Owner::Host(host) = self.wires.ports[port].owner else { unreachable!("only hosts are delivered to") };

@@ -159,7 +159,7 @@ impl Switches {
     }
 
     /// Frees the buffer of a packet that leaves by `egress`, and resumes the sender when the group allows it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn release(&mut self, wires: &mut Wires, egress: PortIndex, held: Held) {
         let Held { ingress, priority, stored } = held;
         let switch = wires.switch_of_port(egress);
