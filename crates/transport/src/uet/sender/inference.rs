@@ -126,7 +126,8 @@ impl UetSender {
     /// them. They have as long as SLEEK waits for its probe, and at least the longest round trip so far, doubled with
     /// each tail lost in a row.
     pub(super) fn await_tail(&mut self, now: Time, params: &UetParams) -> Option<Time> {
-        let infers = params.delivery != Delivery::Uud && self.reordering(params) > 0;
+        // By default the threshold is never 0.
+        let infers = params.delivery != Delivery::Uud && params.reordering_packets != Some(0);
         if !infers || !self.is_tail(params) {
             return None;
         }
@@ -141,9 +142,9 @@ impl UetSender {
     /// Whether packets are on their way, and nothing can follow them. A congestion window that is closed means queues,
     /// not losses.
     fn is_tail(&self, params: &UetParams) -> bool {
-        let is_over = self.next == self.posted && self.lost_count == 0;
-        let is_open = self.congestion.is_none() || self.has_window();
-        !self.packets.is_empty() && !self.may_send(params) && (is_over || is_open)
+        let is_over = || self.next == self.posted && self.lost_count == 0;
+        let is_open = || self.congestion.is_none() || self.has_window();
+        !self.packets.is_empty() && !self.may_send(params) && (is_over() || is_open())
     }
 
     /// Takes for lost what is missing of a tail whose time is over: the packet that was sent last, whose answer will
