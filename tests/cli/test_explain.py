@@ -79,6 +79,40 @@ def test_iterations_and_collectives_add_up_to_the_job_to_the_picosecond(tmp_path
     assert " us  97.5%  allreduce, messages up to 16,384 B, 4 on the path: " in text
 
 
+def test_parts_of_a_graph_belong_to_what_their_messages_are_for(tmp_path: Path) -> None:
+    step = {
+        "topology": {"single_switch": {"hosts": 4}},
+        "observe": {"ranks": True},
+        "job": [
+            {
+                "name": "step",
+                "workload": {
+                    "training": {
+                        "ranks": 4,
+                        "batch": 4,
+                        "micro_batch": 1,
+                        "node": {"accelerators": 1},
+                        "model": {"layers": 4, "hidden": 256, "key_value": 256},
+                        "parallel": {"pipeline": 2, "tensor": 1, "sequence": False},
+                    }
+                },
+            }
+        ],
+    }
+    done = etherweave.run(step)
+    (job,) = limits(done)
+    portions = by_collective(job)
+    names = {kind[0] for kind in portions if kind}
+    assert {"pipeline", "data-parallel allreduce"} <= names
+    assert {call.call for call in by_call(job) if call} == {None}
+    assert sum(map(picoseconds, portions.values())) == picoseconds(job)
+    done.save(tmp_path / "result")
+    text = command_line.run_here("explain", tmp_path / "result").stdout
+    assert "  of messages by purpose:\n" in text
+    assert "  data-parallel allreduce, messages up to " in text
+    assert "on the path" not in text
+
+
 def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Path) -> None:
     result = explained(scenario, "--what-if")
     (job,) = result["jobs"]

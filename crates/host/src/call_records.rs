@@ -1,7 +1,7 @@
 //! Records of collectives that ranks of programs call, where a run observes them: when a rank begins each, and when
 //! it goes on to something else. A message says by its tag to which collective it belongs.
 //!
-//! Left out: graphs, whose messages have tags of their own. A second call of a collective that follows the first
+//! Left out: graphs, which have several under way at once. A second call of a collective that follows the first
 //! without a mark, computation or message of the application between them is part of the first.
 
 use etherweave_kernel::{Log, indices::ThreadIndex, wire};

@@ -17,9 +17,7 @@ use etherweave_workload::{ExecutionStream, GraphOp};
 use super::graph_state::{FIRST, GraphState, MessageId, Request, RequestPart};
 use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};
 use super::thread::{Role, Task, Thread};
-use super::{
-    activity_kind::ActivityKind, costs::copy_cost, costs::send_cost, shared_memory::Neighbour, task_cost::TaskCost,
-};
+use super::{costs::copy_cost, costs::send_cost, shared_memory::Neighbour, task_cost::TaskCost};
 use crate::{Hosts, Processors};
 
 impl Processors {
@@ -100,7 +98,7 @@ impl Processors {
             return graph.links.begin(wires.now, (node, stream), (duration, share));
         }
         let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
-        self.observe_next(Some(ActivityKind::of_graph(op)));
+        self.observe_next_of_graph(op);
         let (endpoint, cost) = match timed {
             GraphOp::Send { peer, tag, bytes } => {
                 let endpoint = match sent {

@@ -335,14 +335,14 @@ impl Hosts {
     ) -> u64 {
         let own = &self.nics.endpoints[endpoint];
         if operation(message.kind, message.tag).is_answer() && own.protocol.moves_answers() {
-            let row = self.processors.observe_posted(own.thread, endpoint, (0, length), wires.now);
+            let row = self.processors.observe_posted(own.thread, endpoint, (0, length, message.tag), wires.now);
             self.nics.expect_answer(endpoint, message, row);
             return self.post_bytes(wires, endpoint, message.kind, message.tag, length);
         }
         let end = self.post_bytes(wires, endpoint, message.kind, message.tag, length);
         let own = &self.nics.endpoints[endpoint];
         if own.protocol.unwritten() == 0 {
-            self.processors.observe_posted(own.thread, endpoint, (end, length), wires.now);
+            self.processors.observe_posted(own.thread, endpoint, (end, length, message.tag), wires.now);
         }
         self.nics.announce_to_peer(wires, endpoint, Message { end, ..message });
         end

@@ -3,11 +3,12 @@
 use etherweave_engine::Wires;
 use etherweave_kernel::indices::{EndpointIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
-use etherweave_workload::Op;
+use etherweave_workload::{GraphOp, Op};
 
-use super::rank_records::{ArrivalRecord, EndRecord, StepTimes};
+use super::rank_records::{ArrivalRecord, EndRecord, StepRecord, StepTimes};
 use super::{
-    OWN_CORE, activity_kind::ActivityKind, busy_time::ProcessorTimes, step_kind::StepKind, thread::Role, thread::Task,
+    Neighbour, OWN_CORE, activity_kind::ActivityKind, busy_time::ProcessorTimes, step_kind::StepKind, thread::Role,
+    thread::Task,
 };
 use crate::Processors;
 
@@ -20,15 +21,18 @@ impl Processors {
         let Some(task) = state.current else { return };
         let (is_of_rank, may_be_postponed) = (state.is_of_rank(), state.core != OWN_CORE);
         let next = self.records.next;
-        let none = (EndpointIndex::NONE, 0);
+        let own = (EndpointIndex::NONE, StepRecord::of_tag(self.records.next_tag));
         let (kind, message) = match task {
+            Task::Handle(endpoint, message) if Neighbour::of(endpoint).is_some() => {
+                (StepKind::Handle, (endpoint, StepRecord::of_tag(Some(message.tag))))
+            }
             Task::Handle(endpoint, message) => (StepKind::Handle, (endpoint, message.end)),
             Task::Write(endpoint, _) => (StepKind::Write, (endpoint, self.records.acknowledged)),
-            Task::Read(..) => (StepKind::Read, none),
+            Task::Read(..) => (StepKind::Read, (EndpointIndex::NONE, 0)),
             Task::Step(endpoint) if next == Some(ActivityKind::Send) && self.is_socket(wires, thread, endpoint) => {
-                (StepKind::SocketSend, none)
+                (StepKind::SocketSend, own)
             }
-            Task::Step(_) | Task::Post => (StepKind::Operation(next.unwrap_or(ActivityKind::Wait)), none),
+            Task::Step(_) | Task::Post => (StepKind::Operation(next.unwrap_or(ActivityKind::Wait)), own),
         };
         if !self.busy.threads.is_empty() {
             self.count_task(wires, thread, end, (kind, times.worked));
@@ -78,7 +82,15 @@ impl Processors {
     #[inline]
     pub(super) fn observe_next(&mut self, kind: Option<ActivityKind>) {
         if self.notes_tasks {
-            self.records.next = kind;
+            (self.records.next, self.records.next_tag) = (kind, None);
+        }
+    }
+
+    /// Notes what a thread of a graph begins next.
+    #[inline]
+    pub(super) fn observe_next_of_graph(&mut self, op: GraphOp) {
+        if self.notes_tasks {
+            (self.records.next, self.records.next_tag) = (Some(ActivityKind::of_graph(op)), op.tag());
         }
     }
 
@@ -100,18 +112,18 @@ impl Processors {
         }
     }
 
-    /// Notes where ranks are observed that a message of a thread's rank begins its way: its end in the stream, and its
-    /// length. Gives its row.
+    /// Notes where ranks are observed that a message of a thread's rank begins its way: its end in the stream, its
+    /// length, and its tag. Gives its row.
     #[inline]
     pub(super) fn observe_posted(
         &mut self,
         thread: ThreadIndex,
         endpoint: EndpointIndex,
-        place: (u64, u64),
+        message: (u64, u64, u32),
         now: Time,
     ) -> Option<u32> {
         let is_noted = self.observes_ranks && self.threads[thread].is_of_rank();
-        is_noted.then(|| self.records.post(endpoint, place, now))
+        is_noted.then(|| self.records.post(endpoint, message, now))
     }
 
     /// Notes that messages to the rank of a thread, which end there, are at its NIC.

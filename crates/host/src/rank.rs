@@ -195,6 +195,11 @@ impl RankState {
         self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
     }
 
+    /// Whether it performs a graph.
+    pub fn is_graph(&self) -> bool {
+        self.graph.is_some()
+    }
+
     /// Peer ranks and their endpoints, the first of each.
     pub fn peers(&self) -> &[(u32, EndpointIndex)] {
         &self.peers

@@ -5,7 +5,7 @@
 use etherweave_kernel::{Log, indices::EndpointIndex, indices::ThreadIndex, wire};
 use etherweave_primitives::{Duration, Time};
 
-use super::{activity_kind::ActivityKind, call_records::CallRecords, step_kind::StepKind};
+use super::{Neighbour, activity_kind::ActivityKind, call_records::CallRecords, step_kind::StepKind};
 
 /// One task of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,7 +14,8 @@ pub struct StepRecord {
     pub start: Time,
     /// When it ends.
     pub end: Time,
-    /// End of the handled message in its stream, or of what is acknowledged when a write begins [B].
+    /// End of the handled message in its stream, or of what is acknowledged when a write begins [B]. An operation of a
+    /// graph and a message within a host have their [tag](StepRecord::tag) here.
     pub message_end: u64,
     /// Time of copies [ps], or the place of its times in [`RankRecords::times`].
     copied: u32,
@@ -26,6 +27,23 @@ pub struct StepRecord {
     pub kind: StepKind,
     /// Whether its times stand elsewhere.
     has_times: bool,
+}
+
+impl StepRecord {
+    /// Tag of the operation of a graph, or of the message within a host, that this step is of.
+    pub fn tag(&self) -> Option<u32> {
+        let is_own = match self.kind {
+            StepKind::Operation(_) | StepKind::SocketSend => true,
+            StepKind::Handle => Neighbour::of(self.endpoint).is_some(),
+            StepKind::Write | StepKind::Read => false,
+        };
+        self.message_end.checked_sub(1).filter(|_| is_own).map(|tag| tag as u32)
+    }
+
+    /// The tag, as it stands in place of the end of a message.
+    pub(super) fn of_tag(tag: Option<u32>) -> u64 {
+        tag.map_or(0, |tag| u64::from(tag) + 1)
+    }
 }
 
 /// How long the processor works on a step.
@@ -53,6 +71,8 @@ pub struct PostRecord {
     answers: u64,
     /// The sending end of its connection.
     pub endpoint: EndpointIndex,
+    /// MPI tag.
+    pub tag: u32,
 }
 
 impl PostRecord {
@@ -111,6 +131,8 @@ pub struct RankRecords {
     pub has_transfers: bool,
     /// Kind of the operation that begins next.
     pub(super) next: Option<ActivityKind>,
+    /// Tag of the message that it sends or receives, of a graph.
+    pub(super) next_tag: Option<u32>,
     /// End of the message that a NIC answers at the moment [B].
     pub(super) answered: Option<u64>,
     /// End of what is acknowledged in the stream of the socket that is written to next [B].
@@ -175,12 +197,12 @@ impl RankRecords {
         }
     }
 
-    /// Adds a message that begins its way, with its end and length. Gives its row.
+    /// Adds a message that begins its way, with its end, length and tag. Gives its row.
     #[cold]
     #[inline(never)]
-    pub(super) fn post(&mut self, endpoint: EndpointIndex, (end, bytes): (u64, u64), at: Time) -> u32 {
+    pub(super) fn post(&mut self, endpoint: EndpointIndex, (end, bytes, tag): (u64, u64, u32), at: Time) -> u32 {
         let answers = self.answered.unwrap_or(NO_ANSWER);
-        self.posted.push(PostRecord { at, end, bytes, answers, endpoint });
+        self.posted.push(PostRecord { at, end, bytes, answers, endpoint, tag });
         self.posted.len() - 1
     }
 }
@@ -191,11 +213,11 @@ wire! {
         kind: StepKind::number => StepKind::of_number
     }
     StepTimes { worked, copied }
-    PostRecord { at, end, bytes, answers, endpoint }
+    PostRecord { at, end, bytes, answers, endpoint, tag }
     ArrivalRecord { at, end, endpoint }
     EndRecord { at, bytes, tag, thread, endpoint }
     RankRecords {
-        steps, times, posted, arrived, sent, received, calls, ended, has_transfers, next, answered, acknowledged,
-        postponable
+        steps, times, posted, arrived, sent, received, calls, ended, has_transfers, next, next_tag, answered,
+        acknowledged, postponable
     }
 }

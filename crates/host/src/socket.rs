@@ -11,6 +11,8 @@ use etherweave_transport::tcp::{Receiver, Segment, Sender, TcpParams};
 pub(super) struct PendingWrite {
     pub(super) length: u64,
     pub(super) left: u64,
+    /// MPI tag.
+    pub(super) tag: u32,
     /// Whether nothing of it has been copied yet.
     pub(super) is_new: bool,
     /// Whether a request of the rank completes with it.

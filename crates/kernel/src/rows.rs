@@ -48,19 +48,26 @@ pub trait TableRow: Sized {
     fn columns(rows: &[Self], names: &Self::Names<'_>) -> Vec<(&'static str, Column)>;
 }
 
-/// Names that rows have numbers of: of jobs and of hosts.
+/// Names that rows have numbers of: of jobs, of hosts and of purposes of messages.
 #[derive(Clone, Copy)]
 pub struct RowNames<'n> {
     /// Names of jobs, by number.
     pub jobs: &'n [String],
     /// Name of a host by its number.
     pub host: &'n dyn Fn(u32) -> &'n str,
+    /// Purpose of the messages of a job that have a tag, such as a collective; empty where none is known.
+    pub purpose: &'n dyn Fn(u32, u32) -> &'n str,
 }
 
 impl<'n> RowNames<'n> {
     /// The name of a job.
     pub fn job(&self, number: u32) -> &'n str {
         &self.jobs[number as usize]
+    }
+
+    /// Purpose of the messages of a job that have a tag.
+    pub fn purpose(&self, job: u32, tag: u32) -> &'n str {
+        (self.purpose)(job, tag)
     }
 
     /// The name of a host.

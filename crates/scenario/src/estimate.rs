@@ -218,7 +218,7 @@ pub(crate) fn of_sound_jobs(
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
     let connections = sum(|size| size.connections);
     let streams: u64 = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
-    let names = RowNames { jobs: &[], host: &|_| "" };
+    let names = RowNames { jobs: &[], host: &|_| "", purpose: &|_, _| "" };
     let tables = |streams: u64, connections: u64| {
         let tables = [
             table_of::<IterationRow>(rows, &names),

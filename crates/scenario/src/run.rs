@@ -226,7 +226,7 @@ impl Run {
         };
         let observed = self.again.as_deref().zip(report.observed.as_ref()).filter(|_| is_whole);
         let waits = observed.map(|(again, observed)| waits(again, observed, end, on_progress));
-        let mut tables = tables(&report, waits.as_deref(), &self.topology);
+        let mut tables = tables(&self.scenario, &report, waits.as_deref(), &self.topology);
         let mut late = late_tables(report.observed, &report.jobs, &self.topology);
         if !flow_tables.is_empty() {
             tables.retain(|table| flow_tables.iter().all(|late| late.name != table.name));

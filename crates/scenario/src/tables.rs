@@ -1,12 +1,14 @@
 //! A report as columns. Names carry their unit.
 
-use std::{borrow::Borrow, collections::BTreeMap, fmt, iter, sync::Arc};
+use std::{borrow::Borrow, collections::BTreeMap, collections::BTreeSet, fmt, iter, sync::Arc};
 
 pub use etherweave_kernel::{Column, Texts};
 use etherweave_kernel::{RowNames, TableRow, column};
 use etherweave_primitives::HostId;
 use etherweave_sim::{ActivityRow, Observed, Report, Samples, StreamRow, TransferRow, WaitRow};
 use etherweave_topology::Topology;
+
+use crate::Scenario;
 
 /// Named columns of one length.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,7 +88,7 @@ impl Names {
 
     /// Makes a table with them.
     pub fn with(&self, make: impl FnOnce(&RowNames<'_>) -> Table) -> Table {
-        make(&RowNames { jobs: &self.jobs, host: &|host| &self.hosts[&host] })
+        make(&RowNames { jobs: &self.jobs, host: &|host| &self.hosts[&host], purpose: &|_, _| "" })
     }
 }
 
@@ -106,9 +108,16 @@ pub(crate) fn late_tables(observed: Option<Observed>, jobs: &[String], topology:
 }
 
 /// All tables of a report that are made at once.
-pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topology) -> Vec<Table> {
+pub(crate) fn tables(
+    scenario: &Scenario,
+    report: &Report,
+    waits: Option<&[WaitRow]>,
+    topology: &Topology,
+) -> Vec<Table> {
     let host = |number| topology.host_name(HostId::new(number));
-    let names = RowNames { jobs: &report.jobs, host: &host };
+    let purposes = purposes(scenario, report);
+    let purpose = |job, tag| purposes.get(&(job, tag)).map_or("", String::as_str);
+    let names = RowNames { jobs: &report.jobs, host: &host, purpose: &purpose };
     let mut tables = vec![
         Table::of(&report.iterations, &names),
         Table::of(&report.ports, &()),
@@ -132,6 +141,14 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     };
     tables.extend(report.samples.iter().flat_map(series));
     tables
+}
+
+/// Purposes of the messages of graphs on paths, by job and tag.
+fn purposes(scenario: &Scenario, report: &Report) -> BTreeMap<(u32, u32), String> {
+    let path = report.observed.iter().flat_map(|observed| &observed.path);
+    let tags: BTreeSet<(u32, u32)> = path.filter_map(|row| Some((row.job, row.tag?))).collect();
+    let purpose = |(job, tag): (u32, u32)| Some(((job, tag), scenario.job[job as usize].workload.purpose(tag)?));
+    tags.into_iter().filter_map(purpose).collect()
 }
 
 pub(crate) const FLOW_TIMES: &str = "flow_times";
@@ -174,7 +191,7 @@ mod tests {
     #[test]
     fn cells_of_a_table_are_those_of_its_columns() {
         assert_eq!(
-            Table::of::<StreamRow>(&[], &RowNames { jobs: &[], host: &|_| "" }).cells(),
+            Table::of::<StreamRow>(&[], &RowNames { jobs: &[], host: &|_| "", purpose: &|_, _| "" }).cells(),
             (3, 6),
             "job and two hosts"
         );

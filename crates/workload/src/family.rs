@@ -146,6 +146,14 @@ macro_rules! family {
                 }
             }
 
+            /// Purpose of messages of its graphs with a tag, such as the collective that they are part of, where tags
+            /// say it.
+            pub fn purpose(&self, tag: u32) -> Option<String> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.purpose(tag),)*
+                }
+            }
+
             /// Whether its messages are those of NCCL, which no processor copies.
             pub fn calls_nccl(&self) -> bool {
                 match self {

@@ -37,6 +37,11 @@ pub(crate) trait Generator {
         Ok(serde_json::Value::Null)
     }
 
+    /// Purpose of messages of its graphs with a tag, such as the collective that they are part of, where tags say it.
+    fn purpose(&self, _tag: u32) -> Option<String> {
+        None
+    }
+
     /// Whether its messages are those of NCCL, which no processor copies.
     fn calls_nccl(&self) -> bool {
         false
@@ -120,6 +125,11 @@ pub trait RankWorkload {
     fn size(&self) -> Result<TrafficSize, InputErrors> {
         // Places that are drawn at random are alike, whatever the seed.
         sampled(self.ranks(), |ranks| self.programs_of(ranks, 1))
+    }
+
+    /// Purpose of messages with a tag, such as the collective that they are part of: where their tags are its own.
+    fn purpose(&self, _tag: u32) -> Option<String> {
+        None
     }
 
     /// Whether its messages are those of NCCL, which no processor copies.

@@ -129,7 +129,8 @@ impl GraphOp {
         }
     }
 
-    pub(crate) fn tag(self) -> Option<u32> {
+    /// Tag of the message that it sends, or receives.
+    pub fn tag(self) -> Option<u32> {
         match self {
             GraphOp::Send { tag, .. } => Some(tag),
             GraphOp::Receive { tag, .. } => tag,

@@ -80,9 +80,10 @@ class Stretch:
     start_ns: float  # Its beginning [ns].
     end_ns: float  # Its end [ns].
     iteration: int | None = None  # Measured iteration of the rank; none outside.
-    collective: str = ""  # Collective that the rank calls; empty of none.
+    collective: str = ""
+    """Collective that the rank calls, or purpose of the message of a graph; empty of none."""
     communicator: int = 0  # Its communicator.
-    call: int = 0  # Number among the calls of the collective there, from 0.
+    call: int | None = None  # Number among the calls of the collective there, from 0.
     call_bytes: int = 0  # Longest message of the call [B].
 
     @property
@@ -372,9 +373,15 @@ def _places(result: Result) -> Iterable[tuple[Any, ...]]:
     columns = ("iteration", "collective", "communicator", "call", "call_bytes")
     if "iteration" not in result.columns("path"):
         return repeat(())
-    iterations, *calls = (result.values("path", name) for name in columns)
-    numbers = (None if math.isnan(number) else int(number) for number in iterations)
-    return zip(numbers, *calls, strict=True)
+    iterations, names, communicators, calls, lengths = (
+        result.values("path", name) for name in columns
+    )
+    numbers, places = (map(_number, own) for own in (iterations, calls))
+    return zip(numbers, names, communicators, places, lengths, strict=True)
+
+
+def _number(value: float) -> int | None:
+    return None if math.isnan(value) else int(value)
 
 
 def _waits(result: Result) -> dict[str, list[Wait]]:

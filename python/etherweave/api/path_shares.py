@@ -6,6 +6,7 @@ that spends the time, or waits. A message belongs to those of the rank that wait
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from statistics import median_low
@@ -20,11 +21,12 @@ NAMED_MAX = 2  # Parts that are named of a kind.
 
 @dataclass(frozen=True)
 class CollectiveCall:
-    """A call of a collective on the path of a job."""
+    """A call of a collective on the path of a job, or messages of a graph with one purpose."""
 
     collective: str  # Its name.
     communicator: int  # Number of its communicator.
-    call: int  # Number among the calls of the collective in the communicator, from 0.
+    call: int | None
+    """Number among the calls of the collective in the communicator, from 0; none in graphs."""
     call_bytes: int  # Its longest message [B].
 
 
@@ -39,10 +41,17 @@ def by_call(job: JobLimits) -> dict[CollectiveCall | None, JobLimits]:
 
 
 def by_collective(job: JobLimits) -> dict[tuple[str, int] | None, JobLimits]:
-    """Divide a path by collectives and their longest message [B]."""
+    """Divide a path by collectives and their longest message [B].
+
+    Messages of a graph are divided by their purpose, with the longest of all messages of it.
+    """
+    longest: dict[str, int] = {}
+    for step in job.path:
+        longest[step.collective] = max(step.call_bytes, longest.get(step.collective, 0))
 
     def kind(stretch: Stretch) -> tuple[str, int] | None:
-        return (stretch.collective, stretch.call_bytes) if stretch.collective else None
+        name, call_bytes = stretch.collective, stretch.call_bytes
+        return (name, longest[name] if stretch.call is None else call_bytes) if name else None
 
     return _divided(job, kind)
 
@@ -119,24 +128,30 @@ def _more(parts: Mapping[str, float], usual: Mapping[str, float]) -> str:
 
 def _collective_lines(job: JobLimits) -> list[str]:
     portions = by_collective(job)
-    counts: dict[tuple[str, int] | None, int] = {}
-    for call in by_call(job):
-        kind = (call.collective, call.call_bytes) if call else None
-        counts[kind] = counts.get(kind, 0) + 1
+    calls = Counter(
+        (call.collective, call.call_bytes)
+        for call in by_call(job)
+        if call is not None and call.call is not None
+    )
     kinds = [kind for kind in portions if kind is not None]
     kinds.sort(key=lambda kind: -portions[kind].spent_ns)
     if not kinds:
         return []
     lines = [
         f"    {portions[kind].spent_ns / 1e3:10.3f} us {portions[kind].spent_ns / job.time_ns:6.1%}"
-        f"  {kind[0]}, messages up to {kind[1]:,} B, {counts[kind]:,} on the path: "
+        f"  {kind[0]}, messages up to {kind[1]:,} B{_count(calls[kind])}: "
         f"{_largest(portions[kind])}"
         for kind in kinds[:LINES_MAX]
     ]
     hidden = math.fsum(portions[kind].spent_ns for kind in kinds[LINES_MAX:])
     if hidden:
-        lines.append(f"    {hidden / 1e3:10.3f} us {hidden / job.time_ns:6.1%}  other collectives")
-    return ["  of collectives:", *lines]
+        lines.append(f"    {hidden / 1e3:10.3f} us {hidden / job.time_ns:6.1%}  others")
+    return ["  of collectives:" if calls else "  of messages by purpose:", *lines]
+
+
+def _count(calls: int) -> str:
+    """Write how many calls are on the path, where they have numbers."""
+    return f", {calls:,} on the path" if calls else ""
 
 
 def _largest(own: JobLimits) -> str:

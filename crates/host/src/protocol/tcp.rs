@@ -72,10 +72,10 @@ impl TransportState for TcpState {
         wires: &mut Wires,
         endpoint: EndpointIndex,
         kind: MessageKind,
-        _: u32,
+        tag: u32,
         length: u64,
     ) -> u64 {
-        hosts.tcp_post(wires, endpoint, kind, length)
+        hosts.tcp_post(wires, endpoint, (kind, tag), length)
     }
 
     fn begin_stream_message(hosts: &mut Hosts, wires: &mut Wires, thread: ThreadIndex, _endpoint: EndpointIndex) {
@@ -121,7 +121,7 @@ impl Hosts {
         &mut self,
         wires: &mut Wires,
         endpoint: EndpointIndex,
-        kind: MessageKind,
+        (kind, tag): (MessageKind, u32),
         length: u64,
     ) -> u64 {
         let state = self.nics.endpoints[endpoint].tcp();
@@ -132,7 +132,13 @@ impl Hosts {
         let written = if is_inline { length.min(state.sender.send_buffer_free()) } else { 0 };
         if written < length {
             let completes = kind == MessageKind::Payload;
-            state.writes.push_back(PendingWrite { length, left: length - written, is_new: written == 0, completes });
+            state.writes.push_back(PendingWrite {
+                length,
+                left: length - written,
+                tag,
+                is_new: written == 0,
+                completes,
+            });
         }
         if written > 0 {
             state.leave_by(state.channels.of_thread);
@@ -149,7 +155,7 @@ impl Hosts {
         let (endpoint, left) = (source.endpoint, source.bytes);
         let state = self.nics.endpoints[endpoint].tcp();
         state.posted += left;
-        state.writes.push_back(PendingWrite { length: left, left, is_new: true, completes: true });
+        state.writes.push_back(PendingWrite { length: left, left, tag: 0, is_new: true, completes: true });
         self.expect_write(wires, endpoint);
     }
 
@@ -177,14 +183,14 @@ impl Hosts {
         first.left -= bytes;
         first.is_new = false;
         let is_complete = first.left == 0;
-        let (completes, length) = (is_complete && first.completes, first.length);
+        let (completes, length, tag) = (is_complete && first.completes, first.length, first.tag);
         if is_complete {
             state.writes.pop_front();
         }
         self.nics.pump(wires, endpoint);
         self.expect_write(wires, endpoint);
         if is_complete {
-            self.observe_written(wires, endpoint, length);
+            self.observe_written(wires, endpoint, (length, tag));
         }
         if completes {
             self.processors.write_complete(thread, endpoint, wires.now);
@@ -192,11 +198,11 @@ impl Hosts {
     }
 
     /// Notes that a message which waited for room in its socket begins its way.
-    fn observe_written(&mut self, wires: &Wires, endpoint: EndpointIndex, length: u64) {
+    fn observe_written(&mut self, wires: &Wires, endpoint: EndpointIndex, (length, tag): (u64, u32)) {
         let end = &mut self.nics.endpoints[endpoint];
         let (thread, unwritten) = (end.thread, end.protocol.unwritten());
         let written = end.tcp().posted - unwritten;
-        self.processors.observe_posted(thread, endpoint, (written, length), wires.now);
+        self.processors.observe_posted(thread, endpoint, (written, length, tag), wires.now);
     }
 
     /// Bytes have been copied out of the socket.

@@ -1,20 +1,21 @@
-//! Iterations and collectives of ranks, by time: to which each part of a path belongs.
+//! Iterations and collectives of ranks: to which each part of a path belongs. Ranks of programs are in one call at a
+//! time; those of graphs have several under way at once, and their parts belong to those of their messages.
 
 use std::collections::BTreeMap;
 
 use etherweave_host::{CallRecord, IterationRow};
 use etherweave_primitives::Time;
-use etherweave_workload::collective::kind_of;
+use etherweave_workload::collective::{call_of, kind_of};
 
 use super::rank_log::{RankLog, RankLogs};
 
-/// A call of a collective; what is none has a tag of no collective.
+/// A call of a collective, or what messages of a graph with the same tag are for.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Call {
-    /// Tag that its messages share.
-    pub tag: u32,
-    /// Number among the calls of this collective in its communicator, from 0.
-    pub number: u32,
+    /// Tag that its messages share; none where there is no call.
+    pub tag: Option<u32>,
+    /// Number among the calls of this collective in its communicator, from 0; none in graphs.
+    pub number: Option<u32>,
     /// Longest message of the call [B].
     pub bytes: u64,
 }
@@ -43,16 +44,18 @@ pub(super) struct Occupations {
     iterations: Vec<Vec<Begun>>,
     /// Calls of each rank, by job and rank, with when they begin.
     calls: Vec<Vec<(Time, Call)>>,
+    /// Longest message of graphs [B], by job and tag.
+    lengths: BTreeMap<(u32, u32), u64>,
 }
 
 impl Occupations {
     /// Those that ranks have noted, and iterations by job and rank.
     pub fn new(logs: &RankLogs, iterations: &[IterationRow]) -> Occupations {
-        let mut lengths: BTreeMap<(u32, u32, u32), u64> = BTreeMap::new();
+        let mut lengths: BTreeMap<(u32, Option<u32>, Option<u32>), u64> = BTreeMap::new();
         let mut calls: Vec<Vec<(Time, Call)>> = logs.ranks().iter().map(|rank| numbered(logs.calls(rank))).collect();
         let key = |job: u32, call: &Call| (job, call.tag, call.number);
         for (rank, own) in logs.ranks().iter().zip(&calls) {
-            for (_, call) in own.iter().filter(|(_, call)| kind_of(call.tag).is_some()) {
+            for (_, call) in own.iter().filter(|(_, call)| call.tag.is_some()) {
                 let longest = lengths.entry(key(rank.job, call)).or_default();
                 *longest = call.bytes.max(*longest);
             }
@@ -61,10 +64,17 @@ impl Occupations {
             own.iter_mut().for_each(|(_, call)| call.bytes = *lengths.get(&key(rank.job, call)).unwrap_or(&0));
         }
         let iterations = logs.ranks().iter().map(|rank| begun(of_rank(iterations, rank))).collect();
-        Occupations { iterations, calls }
+        Occupations { iterations, calls, lengths: of_graphs(logs) }
     }
 
-    /// Occupation of a rank just before a time.
+    /// Occupation of a rank of a graph just before a time by a message with a tag.
+    pub fn of_message(&self, rank: &RankLog, tag: Option<u32>, time: Time) -> Occupation {
+        let tag = tag.map(shared);
+        let bytes = tag.and_then(|tag| self.lengths.get(&(rank.job, tag)).copied()).unwrap_or(0);
+        Occupation { call: Call { tag, number: None, bytes }, ..self.until(rank, time) }
+    }
+
+    /// Occupation of a rank just before a time, as its program says.
     pub fn until(&self, rank: &RankLog, time: Time) -> Occupation {
         let calls = &self.calls[rank.number as usize];
         let call =
@@ -101,14 +111,32 @@ fn begun(rows: &[IterationRow]) -> Vec<Begun> {
     own
 }
 
+/// Longest messages of graphs, by job and tag.
+fn of_graphs(logs: &RankLogs) -> BTreeMap<(u32, u32), u64> {
+    let mut lengths = BTreeMap::new();
+    for log in logs.shards() {
+        for (rank, _, sent) in log.message_ends(&log.records.sent).filter(|(rank, ..)| rank.is_graph) {
+            let longest = lengths.entry((rank.job, shared(sent.tag))).or_default();
+            *longest = sent.bytes.max(*longest);
+        }
+    }
+    lengths
+}
+
+/// Tag that messages of a collective in a communicator share; that of the message where it is of none.
+fn shared(tag: u32) -> u32 {
+    kind_of(tag).map_or(tag, |_| call_of(tag))
+}
+
 /// Calls with their numbers, in order of time.
 fn numbered<'r>(records: impl Iterator<Item = &'r CallRecord>) -> Vec<(Time, Call)> {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     let mut call = |record: &CallRecord| {
+        let Some(_) = kind_of(record.tag) else { return (record.at, Call::default()) };
         let next = counts.entry(record.tag).or_default();
-        let number = *next;
+        let number = Some(*next);
         *next += 1;
-        (record.at, Call { tag: record.tag, number, bytes: record.bytes })
+        (record.at, Call { tag: Some(record.tag), number, bytes: record.bytes })
     };
     records.map(&mut call).collect()
 }

@@ -132,19 +132,29 @@ rows! {
         end: Time ["end_ns"];
         /// Measured iteration of the rank, from 0; none outside.
         iteration: Option<u32> ["iteration"];
-        /// Tag of the collective that the rank calls; its name in tables, empty of none, and its communicator.
-        tag: u32 [
-            "collective" = |row, _| kind_of(row.tag).map_or("", Kind::name),
-            "communicator" = |row, _| context_of(row.tag)
+        /// Tag of the collective that the rank calls, or of a message of a graph; in tables what messages with it are
+        /// for, empty where that is not known, and the communicator of a collective.
+        tag: Option<u32> [
+            "collective" = |row, names| row.purpose(names),
+            "communicator" = |row, _| row.tag.filter(|&tag| kind_of(tag).is_some()).map_or(0, context_of)
         ];
-        /// Number among the calls of this collective in its communicator, from 0.
-        call: u32 ["call"];
+        /// Number among the calls of this collective in its communicator, from 0; none of graphs.
+        call: Option<u32> ["call"];
         /// Longest message of the call [B].
         bytes: u64 ["call_bytes"];
     }
 }
 
 impl PathRow {
+    /// Name of the collective, or purpose of the messages of a graph.
+    fn purpose<'n>(&self, names: &RowNames<'n>) -> &'n str {
+        match (self.tag, self.call) {
+            (Some(tag), Some(_)) => kind_of(tag).map_or("", Kind::name),
+            (Some(tag), None) => names.purpose(self.job, tag),
+            (None, _) => "",
+        }
+    }
+
     fn is_in(&self, Occupation { iteration, call }: Occupation) -> bool {
         (self.iteration, self.tag, self.call) == (iteration, call.tag, call.number)
     }
@@ -293,6 +303,7 @@ impl<'s> Walk<'s> {
             let previous = place.checked_sub(1).map(|place| steps.step(place));
             if let Some(step) = previous.filter(|step| step.end == time) {
                 place -= 1;
+                self.occupy(rank, |logs| step.tag.or_else(|| logs.tag(&step.handled?)), time);
                 self.add_step(rank, &step);
                 awaited = awaited.and_before(step);
                 time = step.start;
@@ -303,12 +314,16 @@ impl<'s> Walk<'s> {
                 Awaited::Message(handled, at)
                     if let Some(origin) = self.origin(&handled, at).filter(|origin| origin.at < time) =>
                 {
+                    self.occupy(rank, |logs| logs.tag(&handled), time);
                     self.add_message(rank, (handled.name, &origin), first, time);
                     (rank, time, awaited) = (origin.rank.unwrap_or(rank), origin.at, Awaited::Nothing);
                     steps = self.logs.steps(self.log(rank));
                     place = steps.ended(time);
                 }
                 Awaited::Message(..) | Awaited::Room(_) | Awaited::Nothing => {
+                    if let Awaited::Message(handled, _) = awaited {
+                        self.occupy(rank, |logs| logs.tag(&handled), time);
+                    }
                     self.add(rank, awaited.part(), rank, idle_from, time);
                     if let Awaited::Room(acknowledged) = awaited {
                         self.add_room(rank, acknowledged, (idle_from, time));
@@ -319,8 +334,16 @@ impl<'s> Walk<'s> {
         }
     }
 
+    /// Notes the message that a rank of a graph is busy with before a time.
+    fn occupy(&mut self, rank: u32, tag: impl FnOnce(&RankLogs) -> Option<u32>, time: Time) {
+        let log = self.log(rank);
+        if log.is_graph {
+            self.occupation = self.occupations.of_message(log, tag(self.logs), time);
+        }
+    }
+
     /// Origin of a message that a rank handles from some time on.
-    fn origin(&self, &Handled { peer, name }: &Handled, start: Time) -> Option<Origin> {
+    fn origin(&self, &Handled { peer, name, .. }: &Handled, start: Time) -> Option<Origin> {
         let Some(name) = name else {
             let (at, part) = (before(start, self.around.in_host), PathPart::Network);
             return Some(Origin { rank: Some(peer), source: peer, at, posted: at, part, bytes: 0, arrived: None });

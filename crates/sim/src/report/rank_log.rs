@@ -1,6 +1,6 @@
 //! Notes of ranks, by rank and by connection: logs of shards, and the place of each row of them.
 
-use etherweave_host::{CallRecord, EndRecord, Hosts, Neighbour, RankRecords, Role, StepKind, StepTimes};
+use etherweave_host::{CallRecord, EndRecord, Hosts, Neighbour, PostRecord, RankRecords, Role, StepKind, StepTimes};
 use etherweave_kernel::{Log, indices::EndpointIndex, indices::ThreadIndex, wire};
 use etherweave_primitives::Time;
 
@@ -12,6 +12,8 @@ pub(super) struct RankThread {
     pub host: u32,
     /// Its thread; those of further streams of its graph follow.
     thread: u32,
+    /// Whether it performs a graph.
+    pub is_graph: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +38,7 @@ pub(super) struct HostsLog {
 }
 
 wire! {
-    RankThread { job, rank, host, thread }
+    RankThread { job, rank, host, thread, is_graph }
     RankEnd { number, peer }
     HostsLog { records, ranks, threads, ends }
 }
@@ -53,7 +55,8 @@ impl HostsLog {
             threads.push(match &thread.role {
                 Role::Rank(state) => {
                     let host = hosts.nics.hosts[thread.host].id;
-                    ranks.push(RankThread { job: thread.job, rank: state.rank, host, thread: number as u32 });
+                    let (job, rank, is_graph) = (thread.job, state.rank, state.is_graph());
+                    ranks.push(RankThread { job, rank, host, thread: number as u32, is_graph });
                     ranks.len() as u32 - 1
                 }
                 Role::GraphStream(rank) => threads[rank.get() as usize],
@@ -126,6 +129,8 @@ pub(super) struct Step {
     pub handled: Option<Handled>,
     /// End of the data that were acknowledged when the step began, of a write to a socket.
     pub acknowledged: Option<MessageName>,
+    /// Tag of its message, where the step has it: an operation of a graph, or a message within a host.
+    pub tag: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +139,8 @@ pub(super) struct Handled {
     pub peer: u32,
     /// Its name; none within a host.
     pub name: Option<MessageName>,
+    /// Its tag within a host.
+    pub tag: Option<u32>,
 }
 
 /// Where a message began its way.
@@ -155,6 +162,8 @@ pub(super) struct RankLog {
     pub host: u32,
     /// Number among all ranks, by job and rank.
     pub number: u32,
+    /// Whether it performs a graph.
+    pub is_graph: bool,
     shard: usize,
     place: usize,
 }
@@ -172,11 +181,12 @@ impl RankLogs {
     pub fn new(logs: Vec<HostsLog>, end: Time) -> RankLogs {
         let shards: Vec<SortedLog> = logs.into_iter().map(|log| SortedLog::new(log, end)).collect();
         let of_shard = |(shard, log): (usize, &SortedLog)| {
-            let rank = move |(place, &RankThread { job, rank, host, .. })| RankLog {
+            let rank = move |(place, &RankThread { job, rank, host, is_graph, .. })| RankLog {
                 job,
                 rank,
                 host,
                 number: 0,
+                is_graph,
                 shard,
                 place,
             };
@@ -223,12 +233,21 @@ impl RankLogs {
 
     /// The post until a time that completed a message.
     pub fn post(&self, name: MessageName, until: Time) -> Option<Post> {
+        let row = self.posted(name)?;
+        let answers = row.answers().map(|end| MessageName { connection: name.connection ^ 1, end });
+        (row.at <= until).then_some(Post { at: row.at, answers, bytes: row.bytes })
+    }
+
+    /// Tag of a message that a step handles.
+    pub fn tag(&self, handled: &Handled) -> Option<u32> {
+        handled.tag.or_else(|| self.posted(handled.name?).map(|row| row.tag))
+    }
+
+    fn posted(&self, name: MessageName) -> Option<&PostRecord> {
         let (SortedLog { log, posted, .. }, endpoint) = self.end(name.connection)?;
         let (posted, rows) = (posted.of(endpoint), &log.records.posted);
         let place = posted.partition_point(|&place| rows[place].end < name.end);
-        let row = rows[*posted.get(place)?];
-        let answers = row.answers().map(|end| MessageName { connection: name.connection ^ 1, end });
-        (row.at <= until).then_some(Post { at: row.at, answers, bytes: row.bytes })
+        posted.get(place).map(|&place| &rows[place])
     }
 
     /// When the last byte of a message was at the NIC of its receiver: the last time in a span that it came.
@@ -276,11 +295,15 @@ impl Steps<'_> {
         let record = &self.log.records.steps[self.places[place]];
         let own = self.log.ends.get(record.endpoint.get() as usize);
         let name = |connection| MessageName { connection, end: record.message_end };
-        let handled = (record.kind == StepKind::Handle)
-            .then(|| Handled { peer: self.log.peer(record.endpoint), name: own.map(|own| name(own.number ^ 1)) });
+        let tag = record.tag();
+        let handled = (record.kind == StepKind::Handle).then(|| Handled {
+            peer: self.log.peer(record.endpoint),
+            name: own.map(|own| name(own.number ^ 1)),
+            tag,
+        });
         let acknowledged = own.filter(|_| record.kind == StepKind::Write).map(|own| name(own.number));
         let (kind, start, end) = (record.kind, record.start, record.end);
-        Step { kind, start, end, times: self.log.records.times(record), handled, acknowledged }
+        Step { kind, start, end, times: self.log.records.times(record), handled, acknowledged, tag }
     }
 
     /// When the first of them began.

@@ -172,13 +172,48 @@ fn parts_have_the_iteration_and_the_call_of_a_collective_to_which_they_belong() 
     };
     let path = path(&of_two(roce(), Traffic::Ranks(vec![program(0), program(1)])));
     let time = |rows: &[&PathRow]| rows.iter().map(|row| row.end.since(row.start).as_ps()).sum::<u64>();
-    let (inside, outside): (Vec<&PathRow>, _) = path.iter().partition(|row| kind_of(row.tag) == Some(Kind::Allreduce));
+    let (inside, outside): (Vec<&PathRow>, _) =
+        path.iter().partition(|row| row.tag.and_then(kind_of) == Some(Kind::Allreduce));
     let is_computation = |row: &&PathRow| row.part == PathPart::Computation;
     assert!(outside.iter().all(is_computation) && inside.iter().all(|row| row.bytes == 4_096), "{path:?}");
     assert_eq!(time(&outside), 9_000_000);
-    let calls: BTreeSet<(Option<u32>, u32)> = inside.iter().map(|row| (row.iteration, row.call)).collect();
-    assert_eq!(calls, (0..6).map(|call| (Some(call / 2), call)).collect());
+    let calls: BTreeSet<(Option<u32>, Option<u32>)> = inside.iter().map(|row| (row.iteration, row.call)).collect();
+    assert_eq!(calls, (0..6).map(|call| (Some(call / 2), Some(call))).collect());
     assert_eq!(time(&inside) + time(&outside), path.last().unwrap().end.as_ps());
+}
+
+/// Rank 0 sends 1 MiB with tag 7, and rank 1 answers with tag 9: over both transports, within a host, and in flow-level
+/// mode.
+#[test]
+fn parts_of_graphs_have_the_tags_of_their_messages() {
+    let bytes = 1 << 20;
+    let to = |peer, tag| GraphOp::Send { peer: Rank::new(peer), tag, bytes };
+    let from = |peer, tag| GraphOp::Receive { peer: Some(Rank::new(peer)), tag: Some(tag), bytes };
+    let rank = |ops: [GraphOp; 2]| {
+        let mut graph = GraphBuilder::default();
+        graph.stream(ExecutionStream::Core);
+        ops.into_iter().for_each(|op| _ = graph.chain(0, op));
+        Arc::new(graph.build().unwrap())
+    };
+    let ranks = vec![rank([to(1, 7), from(1, 9)]), rank([from(0, 7), to(0, 9)])];
+    let traffic = Traffic::Graphs { ranks, iterations: 1 };
+    let flow_level = SimParams { fidelity: Fidelity::Flow, ..roce() };
+    for (params, are_near) in [(roce(), false), (tcp(), false), (flow_level, false), (roce(), true)] {
+        let mut experiment = of_two(params, traffic.clone());
+        if are_near {
+            experiment.jobs[0].hosts = vec![experiment.jobs[0].hosts[0]; 2];
+        }
+        let path = path(&experiment);
+        let is_named = |row: &PathRow| {
+            row.tag.is_some() || matches!(row.part, PathPart::SocketCopy | PathPart::SocketCall | PathPart::Room)
+        };
+        assert!(path.iter().all(is_named), "{path:?}");
+        let mut tags: Vec<u32> = path.iter().filter_map(|row| row.tag).collect();
+        assert!(tags.is_sorted(), "{path:?}");
+        tags.dedup();
+        assert_eq!(tags, [7, 9], "{path:?}");
+        assert!(path.iter().all(|row| row.call.is_none() && row.bytes == row.tag.map_or(0, |_| bytes)));
+    }
 }
 
 /// One rank sends to another of its host at 1 Gb/s to the outside: the copy is in memory.

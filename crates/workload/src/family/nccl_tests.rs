@@ -119,6 +119,10 @@ params! {
 }
 
 impl Generator for NcclTests {
+    fn purpose(&self, tag: u32) -> Option<String> {
+        crate::collective::kind_of(tag).map(|kind| kind.name().to_owned())
+    }
+
     fn ranks(&self) -> u64 {
         u64::from(self.ranks)
     }

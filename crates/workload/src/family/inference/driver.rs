@@ -10,7 +10,7 @@ use etherweave_primitives::{Bytes, Duration, Rank, Time};
 
 use super::plan::{Plan, Planned};
 use super::{KvTransfer, SPANS};
-use crate::family::moe::driver::{Exchanges, streams as streams_of_experts};
+use crate::family::moe::driver::{Exchanges, purpose as purpose_of_tokens, streams as streams_of_experts};
 use crate::{Driver, DriverEvent, ExecutionStream, Graph, GraphFacts, GraphOp, MessageSum, NextOperations, Received};
 
 /// Messages between processes that carry no keys and values [B].
@@ -25,6 +25,15 @@ const TOKENS: u32 = 4 << 28;
 const STEP: u32 = 5 << 28;
 const DONE: u32 = 6 << 28;
 const NUMBER: u32 = NOTICE - 1;
+
+/// Purpose of messages with a tag.
+pub(super) fn purpose(tag: u32) -> &'static str {
+    match tag & !NUMBER {
+        VALUES => "keys and values",
+        TOKENS => purpose_of_tokens(tag),
+        _ => "control messages",
+    }
+}
 
 /// Sums of messages that a rank sends and receives.
 #[derive(Default)]

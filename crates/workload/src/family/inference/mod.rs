@@ -122,6 +122,10 @@ params! {
 }
 
 impl Generator for Inference {
+    fn purpose(&self, tag: u32) -> Option<String> {
+        Some(driver::purpose(tag).to_owned())
+    }
+
     fn ranks(&self) -> u64 {
         [&self.prefill, &self.decode].map(|pool| u64::from(pool.workers) * u64::from(pool.accelerators)).iter().sum()
     }

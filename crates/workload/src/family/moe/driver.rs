@@ -54,6 +54,11 @@ pub(super) fn graph(plan: &Arc<Plan>, rank: u32) -> Graph {
     Graph::recording(streams(), facts, 2 * times, move || Exchanges::new(&plan, rank, 0, 0))
 }
 
+/// Purpose of messages with the number of their exchange as their tag.
+pub(in crate::family) fn purpose(tag: u32) -> &'static str {
+    if tag % 2 == 1 { "dispatch" } else { "combine" }
+}
+
 pub(in crate::family) fn streams() -> Vec<ExecutionStream> {
     vec![ExecutionStream::Accelerator; 2]
 }

@@ -105,6 +105,10 @@ const H800: AcceleratorNode = AcceleratorNode {
 };
 
 impl Generator for Moe {
+    fn purpose(&self, tag: u32) -> Option<String> {
+        Some(driver::purpose(tag).to_owned())
+    }
+
     fn ranks(&self) -> u64 {
         u64::from(self.ranks)
     }

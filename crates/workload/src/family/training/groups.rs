@@ -4,6 +4,7 @@ use etherweave_primitives::Rank;
 
 use super::{Outermost, Training};
 use crate::accelerators::{Group, Members};
+use crate::collective::{context_of, kind_of};
 
 /// Those with whom an accelerator shares something.
 pub(super) struct Groups {
@@ -16,6 +17,23 @@ pub(super) struct Groups {
     pub world: Group,
     /// The first and the last stage, if it is in one and both have the same embedding.
     pub embedding: Option<Group>,
+}
+
+/// Names of groups, by the number that keeps their messages apart.
+const NAMES: [&str; 7] = [
+    "world",
+    "tensor-parallel",
+    "context-parallel",
+    "expert-parallel",
+    "data-parallel",
+    "expert-data-parallel",
+    "embedding",
+];
+
+/// Purpose of messages with a tag: a collective of a group, or what a stage of the pipeline passes on.
+pub(super) fn purpose(tag: u32) -> Option<String> {
+    let Some(kind) = kind_of(tag) else { return Some("pipeline".to_owned()) };
+    NAMES.get(usize::from(context_of(tag))).map(|group| format!("{group} {}", kind.name()))
 }
 
 pub(super) struct Numbering {

@@ -165,6 +165,10 @@ fn is_default(accelerator: &Accelerator) -> bool {
 }
 
 impl Generator for Training {
+    fn purpose(&self, tag: u32) -> Option<String> {
+        groups::purpose(tag)
+    }
+
     fn ranks(&self) -> u64 {
         u64::from(self.ranks)
     }

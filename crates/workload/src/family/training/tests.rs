@@ -1,7 +1,9 @@
+use std::collections::BTreeSet;
+
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
 use super::{AcceleratorNode, Outermost, Parallelism, Training, Transformer, groups::Numbering};
-use crate::{Graph, GraphOp, check_graphs, collective::Library};
+use crate::{Graph, GraphOp, Traffic, check_graphs, collective::Library, generator::Generator};
 
 /// 4 layers of width 64, so that a step is small.
 pub(super) fn small() -> Training {
@@ -282,4 +284,22 @@ fn what_cannot_be_divided_is_refused() {
     assert_eq!(error("parallel.bucket = \"0B\""), expected);
     let expected = "batch: 5 micro-batches of each stage; expected a multiple of 4 stages, to interleave";
     assert_eq!(error("batch = 10\nparallel.interleave = 2"), expected);
+}
+
+#[test]
+fn all_messages_of_a_step_have_a_purpose() {
+    let parallel = Parallelism { tensor: 2, context: 2, pipeline: 2, ..small().parallel };
+    let training = Training { ranks: 16, parallel, ..small() };
+    let Traffic::Graphs { ranks, .. } = training.traffic(0).unwrap() else { panic!("a step is a graph") };
+    let ops = ranks.iter().flat_map(|graph| graph.nodes().unwrap().ops().collect::<Vec<_>>());
+    let purposes: BTreeSet<String> = ops.filter_map(GraphOp::tag).map(|tag| training.purpose(tag).unwrap()).collect();
+    let expected = [
+        "context-parallel allgather",
+        "context-parallel reduce_scatter",
+        "data-parallel allreduce",
+        "pipeline",
+        "tensor-parallel allreduce",
+        "world allreduce",
+    ];
+    assert_eq!(purposes.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
