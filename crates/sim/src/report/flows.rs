@@ -5,7 +5,7 @@ use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::Time;
 
 use super::far::FarEnds;
-use crate::{run::Simulation, shard::Shard};
+use crate::run::Simulation;
 
 rows! {
     /// One direction of a connection.
@@ -39,12 +39,15 @@ rows! {
 impl Simulation {
     pub(super) fn flows(&mut self, far: &FarEnds) -> Vec<((u32, u32, u32), FlowRow)> {
         let mut all = self.late_flows().map(|late| std::mem::take(&mut late.flows)).unwrap_or_default();
-        let rows = |shard: &Shard| {
-            let row = |(index, end)| (end, FlowRow::of(end, far.received(self, shard.wires.id, index)));
-            let rows = shard.hosts.nics.endpoints.entries().map(row).filter(|(_, row)| row.packets > 0);
-            rows.map(|(end, row)| ((end.hosts.0, end.hosts.1, end.number), row)).collect::<Vec<_>>()
-        };
-        all.extend(self.shards.iter().flat_map(rows));
+        let shards = &self.shards;
+        let ends = || shards.iter().flat_map(|shard| shard.hosts.nics.endpoints.entries().map(move |end| (shard, end)));
+        let sends = |end: &Endpoint| end.protocol.sent().packets > 0;
+        // Connections may be millions: their rows stand in memory once.
+        all.reserve_exact(ends().filter(|(_, (_, end))| sends(end)).count());
+        for (shard, (index, end)) in ends().filter(|(_, (_, end))| sends(end)) {
+            let row = FlowRow::of(end, far.received(self, shard.wires.id, index));
+            all.push(((end.hosts.0, end.hosts.1, end.number), row));
+        }
         if let Some(write) = self.late_flows().and_then(|late| late.writer.as_mut()) {
             write(Vec::new(), all.drain(..).map(|(_, row)| row).collect());
         }
