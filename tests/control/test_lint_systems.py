@@ -85,6 +85,18 @@ def test_an_access_port_needs_its_vlan(system: str, created: str) -> None:
     }
 
 
+@pytest.mark.parametrize("vlans", ["5000", "20-10", "100_200", "0"])
+@pytest.mark.parametrize("system", ["eos", "onyx", "cumulus"])
+def test_a_vlan_that_is_no_number_from_1_to_4094_is_one_finding(system: str, vlans: str) -> None:
+    command = f"nv set bridge domain br_default vlan {vlans}"
+    command = command if system == "cumulus" else f"vlan {vlans}"
+    leaves = files(policy(SCENARIO, options=ExportOptions(system=system)), system)
+    leaves = {name: text for name, text in leaves.items() if not name.endswith(".yaml")}
+    leaves[f"leaf0/{FILES[system]}"] += f"{command}\n"
+    (finding,) = found(leaves)["readable"]
+    assert finding.found == f"{command.removeprefix('nv set ')!r} cannot be read"
+
+
 def written(name: str) -> str:
     return (Path(__file__).parents[1] / "data" / "switches" / name).read_text()
 

@@ -97,8 +97,11 @@ class _NvueReader:
     def path(self, place: str, words: list[str]) -> None:
         """Read a path."""
         name = " ".join(words[:2] if words[0] != "interface" else words[2:4])
-        self.switch.take(place, words, self._known, name)
+        self.switch.take(place, words, self._path, name)
+
+    def _path(self, words: list[str]) -> bool:
         self._names(words)
+        return self._known(words)
 
     def _names(self, words: list[str]) -> None:
         """Keep what a path defines by a name, and what it refers to."""

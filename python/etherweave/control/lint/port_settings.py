@@ -103,8 +103,14 @@ class SwitchSettings:
         self.references.append((self.place, words, name))
 
     def create_vlans(self, text: str) -> bool:
-        """Keep VLANs that a command creates."""
-        self.define(ACCESS_VLAN, *listed(text, VLAN_MAX))
+        """Keep VLANs that a command creates.
+
+        Raises ``ValueError`` when the text is no list of numbers up to :data:`VLAN_MAX`.
+        """
+        numbers = listed(text, VLAN_MAX)
+        if "0" in numbers:
+            raise ValueError(text)
+        self.define(ACCESS_VLAN, *numbers)
         return True
 
     def missing(self) -> Iterator[MissingName]:
