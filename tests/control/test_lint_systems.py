@@ -85,7 +85,7 @@ def test_an_access_port_needs_its_vlan(system: str, created: str) -> None:
     }
 
 
-@pytest.mark.parametrize("vlans", ["5000", "20-10", "100_200", "0"])
+@pytest.mark.parametrize("vlans", ["5000", "20-10", "10-", "100_200", "0"])
 @pytest.mark.parametrize("system", ["eos", "onyx", "cumulus"])
 def test_a_vlan_that_is_no_number_from_1_to_4094_is_one_finding(system: str, vlans: str) -> None:
     command = f"nv set bridge domain br_default vlan {vlans}"
@@ -95,6 +95,12 @@ def test_a_vlan_that_is_no_number_from_1_to_4094_is_one_finding(system: str, vla
     leaves[f"leaf0/{FILES[system]}"] += f"{command}\n"
     (finding,) = found(leaves)["readable"]
     assert finding.found == f"{command.removeprefix('nv set ')!r} cannot be read"
+
+
+def test_a_list_with_far_more_vlans_than_there_are_is_one_finding() -> None:
+    text = "interface Ethernet1/1\nvlan " + ",".join(["1-4094"] * 100_000)
+    (finding,) = found({"eos.cfg": text})["readable"]
+    assert finding.places == (("eos.cfg", "line 2"),)
 
 
 def written(name: str) -> str:
@@ -230,6 +236,10 @@ def test_more_lines_or_ports_than_a_switch_has_are_refused() -> None:
         lint.read({"x": "interface Ethernet1\n" * 200_001})
     with pytest.raises(lint.ConfigError, match="x: commands for more than 2,000,000 ports"):
         lint.read({"x": "nv set interface swp1-4096 link state up\n" * 500})
+    with pytest.raises(
+        lint.ConfigError, match="x: commands for more than 2,000,000 ports or VLANs"
+    ):
+        lint.read({"x": "interface Ethernet1\nvlan 1-4094\n" * 500})
 
 
 @pytest.mark.parametrize("system", FILES)

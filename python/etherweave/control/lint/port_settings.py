@@ -38,7 +38,7 @@ NAMED = {
 }
 """Code points by name: RFC 2474, RFC 2597, RFC 3246."""
 PORTS_MAX = 4096  # Ports of a command.
-WORK_MAX = 2_000_000  # Ports of all commands of a switch together.
+WORK_MAX = 2_000_000  # Ports and VLANs of all commands of a switch together.
 COMMAND_MAX = 60  # Length of a command that is not known, in a note [characters].
 ACCESS_VLAN = "access VLAN"  # Words of a port's reference to a VLAN; VLAN 1 always exists.
 VLAN_MAX = 4094  # IEEE 802.1Q, 9.6.
@@ -74,7 +74,7 @@ class SwitchSettings:
     """Names that commands configure or that always exist, by the words of a reference."""
     references: list[tuple[str, str, str]] = field(default_factory=list)  # Place, words and name.
     place: str = ""  # Place of the command that is read.
-    work: int = 0  # Ports of all commands.
+    work: int = 0  # Ports and VLANs of all commands.
     known: int = 0  # Commands that are known.
 
     def of(self, name: str, is_channel: bool = False) -> Settings:
@@ -82,13 +82,15 @@ class SwitchSettings:
         return (self.channels if is_channel else self.ports).setdefault(name, {})
 
     def count(self, ports: int) -> None:
-        """Count the ports of a command.
+        """Count the ports or VLANs of a command.
 
         Raises ``ConfigError`` when all commands together have far more than those of a switch.
         """
         self.work += ports
         if self.work > WORK_MAX:
-            raise ConfigError(f"commands for more than {WORK_MAX:,} ports; expected one switch")
+            raise ConfigError(
+                f"commands for more than {WORK_MAX:,} ports or VLANs; expected one switch"
+            )
 
     def is_understood(self) -> bool:
         """Whether any command is known, or would be if its value could be read."""
@@ -108,6 +110,7 @@ class SwitchSettings:
         Raises ``ValueError`` when the text is no list of numbers up to :data:`VLAN_MAX`.
         """
         numbers = listed(text, VLAN_MAX)
+        self.count(len(numbers))
         if "0" in numbers:
             raise ValueError(text)
         self.define(ACCESS_VLAN, *numbers)
@@ -330,7 +333,7 @@ def put(own: Settings, settings: Settings) -> None:
             own[key] = setting
 
 
-def names(first: str, last: str, span_max: int) -> Iterator[int]:
+def names(first: str, last: str, span_max: int) -> range:
     """Return the numbers of a range.
 
     Raises ``ValueError`` when a number is none, or the range is longer than ``span_max``.
@@ -338,21 +341,26 @@ def names(first: str, last: str, span_max: int) -> Iterator[int]:
     low, high = whole(first), whole(last)
     if not low <= high < low + span_max:
         raise ValueError(f"{first}-{last}")
-    yield from range(low, high + 1)
+    return range(low, high + 1)
 
 
 def listed(text: str, most: int, named: Mapping[str, int] | None = None) -> list[str]:
-    """Return the numbers of a list with ranges: ``0,2-4``; some may have names.
+    """Return the numbers of a list with ranges, each once: ``0,2-4``; some may have names.
 
-    Raises ``ValueError`` when one is larger than ``most``.
+    Raises ``ValueError`` when one is larger than ``most``, or the list has more than twice as many.
     """
-    numbers: list[str] = []
+    numbers: dict[str, None] = {}
+    left = 2 * (most + 1)
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        low, high = (str((named or {}).get(end, end)) for end in (first, last or first))
+        first, dash, last = part.partition("-")
+        low, high = (str((named or {}).get(end, end)) for end in (first, last if dash else first))
         whole(high, most)
-        numbers += map(str, names(low, high, most + 1))
-    return numbers
+        span = names(low, high, most + 1)
+        left -= len(span)
+        if left < 0:
+            raise ValueError(text)
+        numbers |= dict.fromkeys(map(str, span))
+    return list(numbers)
 
 
 def limited(texts: Iterable[str]) -> list[str]:
