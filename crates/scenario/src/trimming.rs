@@ -55,14 +55,13 @@ fn full_link(scenario: &Scenario, trimming: Trimming, job: &JobSpec) -> Option<S
     let size = job.workload.size().ok().filter(|size| size.receivers == 1)?;
     let sources = size.ranks - 1;
     let transport = scenario.transport_of(job);
-    let class = usize::from(scenario.ets.class_of_priority[trimming.priority.index()]);
     let uet = transport.uet().filter(|uet| uet.nscc.is_none() && uet.rccc.is_none())?;
     let trimmed = trimming.size.get() + PREAMBLE_AND_GAP;
     let share = trimmed as f64 / f64::from(transport.frame_max());
     let data = ((1.0 - sources as f64 * share) / (1.0 - share)).max(0.0);
     let flight = u64::from(uet.psn_range) * u64::from(transport.frame_max()) * sources;
     let is_bounded = matches!(scenario.switch.egress_threshold, Threshold::Static(limit) if flight <= limit.get());
-    (scenario.ets.weights[class] == 0 && data < 0.5 && !is_bounded).then(|| {
+    (scenario.ets.weights[trimming.class(&scenario.ets)] == 0 && data < 0.5 && !is_bounded).then(|| {
         format!(
             "switch.trimming.size: {}; {sources} sources of {}, without a window (transport.uet.nscc) or credits, \
              leave data {:.0} % of the link, since trimmed frames of {trimmed} B on the wire go first (ets.weights); \
@@ -98,6 +97,12 @@ mod tests {
         assert!(none.contains("leave data 0 % of the link"), "{none}");
         let shares = ("ets.weights", "[90, 0, 0, 0, 0, 0, 10, 0]");
         assert_eq!(warnings(&[size("\"2kB\""), shares]), Vec::<String>::new());
+        let queue = |class: &'static str, weights| {
+            warnings(&[size("\"2kB\""), ("switch.trimming.queue", class), ("ets.weights", weights)])
+        };
+        assert_eq!(queue("1", "[90, 10, 0, 0, 0, 0, 0, 0]"), Vec::<String>::new());
+        let [strict] = &queue("5", "[90, 0, 0, 0, 0, 0, 10, 0]")[..] else { panic!("a single warning") };
+        assert_eq!(strict, none);
     }
 
     #[test]

@@ -32,15 +32,14 @@ impl Switches {
             // The rest of the frame is still to come, and is discarded.
             wires.packets.set_tail(handle, wires.now);
         }
-        self.queue_trimmed(wires, egress, handle);
+        let class = trimming.class(&wires.constants.params.ets);
+        self.queue_trimmed(wires, egress, handle, class);
         true
     }
 
-    fn queue_trimmed(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
+    fn queue_trimmed(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle, class: usize) {
         let packet = &wires.packets[handle];
         let (bytes, group) = (packet.stored(), wires.constants.group(packet.ingress, packet.priority));
-        let stated = wires.constants.params.switch.trimming.and_then(|trimming| trimming.queue);
-        let class = stated.map_or_else(|| wires.constants.scheduler.class(packet.priority), usize::from);
         let queued = wires.ports[egress].queue(class).bytes;
         let switch = wires.switch_of_port(egress);
         let buffer = &mut self.switches[switch].buffer;

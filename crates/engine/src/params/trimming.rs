@@ -2,6 +2,8 @@
 
 use etherweave_primitives::{Bytes, Priority};
 
+use super::Ets;
+
 /// Trimming: a switch cuts the payload off a data packet that finds no room, and forwards the rest in another priority,
 /// so that its receiver can report it (Ultra Ethernet Specification 1.0, 4.1; SONiC, *Packet Trimming*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -23,6 +25,11 @@ pub struct Trimming {
 }
 
 impl Trimming {
+    /// Class whose queue trimmed packets join in the switch that trims.
+    pub fn class(&self, ets: &Ets) -> usize {
+        self.queue.unwrap_or(ets.class_of_priority[self.priority.index()]).into()
+    }
+
     /// Code point of a trimmed packet.
     pub fn code_point(&self, is_last_hop: bool) -> u8 {
         let usual = self.code_point.unwrap_or(8 * self.priority.get() + 2);
