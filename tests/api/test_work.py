@@ -119,6 +119,15 @@ def recorded() -> list[dict[str, Any]]:
     return records
 
 
+@pytest.mark.parametrize("long_s", [30.0, 100.0, 300.0, 1_000.0])
+@pytest.mark.parametrize("workers", [1, 2, 8, 16])
+def test_time_left_holds_where_a_long_item_is_among_many(workers: int, long_s: float) -> None:
+    before = {f"before{item}": 1.0 for item in range(1_500)}
+    after = {f"after{item}": 1.0 for item in range(64 * workers + 10)}
+    expected = before | {"long": long_s} | after
+    assert worst_factor(expected, expected, workers, in_seconds=True) <= FACTOR
+
+
 @pytest.mark.parametrize("record", recorded(), ids=lambda record: record["name"])
 def test_time_left_of_commands_is_within_a_factor_of_1_5(record: dict[str, Any]) -> None:
     now_s = 0.0

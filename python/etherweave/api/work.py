@@ -9,15 +9,15 @@ import functools
 import heapq
 import itertools
 import statistics
+import threading
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 _PRIOR = 0.002  # Share of all work that expected seconds count for, as if they had been measured.
 _START = 0.1  # Weight of an item in which a worker has started, once others have ended.
-
-
-_LAST = 64  # Items of a worker, at the end, that are assigned one by one to whichever is free.
+_PART = 1 / 16  # Part of a worker's share of all later work from which an item counts by itself.
 
 
 class _Sums(NamedTuple):
@@ -47,6 +47,12 @@ class _Schedule:
         self._first = frozenset(names[:workers])
         self._next = 0  # Place of the item that begins next.
         self._after = [0.0, *itertools.accumulate(times[name] for name in reversed(names))][::-1]
+        self._long = [
+            place
+            for place, (name, after) in enumerate(zip(names, self._after[1:], strict=True))
+            if times[name] * workers > _PART * after
+        ]
+        """Places of items that count by themselves: of equal ones the last."""
         self._ended = dict[str, float]()
         self._by_end = dict[float, _Sums]()  # Sums of items that ended at the same time.
         self._first_ends = set[float]()
@@ -90,15 +96,41 @@ class _Schedule:
 
     def left_s(self, free_s: list[float], pace: float) -> float:
         """Predict when workers, each free after some time, have ended all items that wait."""
-        last = max(len(self._names) - _LAST * self._workers, self._next)
-        if many_s := pace * (self._after[self._next] - self._after[last]):
-            # Among so many items all workers end about together.
-            level_s = (sum(free_s) + many_s) / len(free_s)
-            free_s = [max(own_s, level_s) for own_s in free_s]
-        heapq.heapify(free_s)
-        for name in self._names[last:]:
-            heapq.heapreplace(free_s, free_s[0] + pace * self._times[name])
-        return max(free_s, default=0.0)
+        levels = _Levels(free_s)
+        place = self._next
+        for long in self._long[bisect_left(self._long, place) :]:
+            levels.fill(pace * (self._after[place] - self._after[long]))
+            levels.add(pace * self._times[self._names[long]])
+            place = long + 1
+        return levels.last_s()
+
+
+class _Levels:
+    """Times after which workers are free, with the number of workers of each [s]."""
+
+    def __init__(self, free_s: Sequence[float]) -> None:
+        self._levels = [(own_s, 1) for own_s in free_s]
+        heapq.heapify(self._levels)
+
+    def add(self, item_s: float) -> None:
+        """Give an item to the worker that is free first."""
+        level_s, workers = self._levels[0]
+        heapq.heapreplace(self._levels, (level_s + item_s, 1))
+        if workers > 1:
+            heapq.heappush(self._levels, (level_s, workers - 1))
+
+    def fill(self, work_s: float) -> None:
+        """Give many short items to the workers that are free first, until they end together."""
+        level_s, workers = heapq.heappop(self._levels)
+        while self._levels and work_s > (to_next_s := workers * (self._levels[0][0] - level_s)):
+            work_s -= to_next_s
+            level_s, more = heapq.heappop(self._levels)
+            workers += more
+        heapq.heappush(self._levels, (level_s + work_s / workers, workers))
+
+    def last_s(self) -> float:
+        """Return when the last worker is free; 0 without workers."""
+        return max(self._levels, default=(0.0, 0))[0]
 
 
 class Work:
