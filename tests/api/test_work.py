@@ -4,6 +4,7 @@ import heapq
 import json
 import random
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -99,6 +100,38 @@ def test_many_items_that_wait_keep_all_workers_busy() -> None:
     names = [str(item) for item in range(10_000)]
     work = Work(names, lambda: dict.fromkeys(names, 3.0), 4, in_seconds=True, clock=lambda: 0.0)
     assert work.left_s() == pytest.approx(7_500.0)
+
+
+def test_an_item_that_ends_while_the_time_left_is_computed_counts_afterwards() -> None:
+    def expected() -> dict[str, float]:
+        ending.start()
+        ending.join(0.1)
+        return {"a": 5.0, "b": 1.0}
+
+    work = Work(["a", "b"], expected, in_seconds=True, clock=lambda: 0.0)
+    ending = Thread(target=lambda: work.end("a", is_kept=True))
+    assert work.left_s() == pytest.approx(6.0)
+    ending.join()
+    assert work.left_s() == pytest.approx(1.0)
+
+
+def test_expected_times_are_read_once() -> None:
+    names, reads = [str(item) for item in range(50)], iter([{"0": 1.0}])
+    work = Work(names, lambda: next(reads), in_seconds=True)
+    for name in names:
+        work.end(name, is_kept=True)
+        work.left_s()
+    assert work.left_s() == 0.0
+
+
+def test_steps_keep_their_seconds_where_all_results_are_kept() -> None:
+    work = Work(["a", "b"], dict, in_seconds=True, clock=lambda: 0.0)
+    work.expect_step("page", 5.0)
+    for name in ("a", "b"):
+        work.end(name, is_kept=True)
+    assert work.left_s() == pytest.approx(5.0)
+    work.expect_step("trajectories", 0.0, 3.0)
+    assert work.left_s() is None  # Nothing says how long an item takes.
 
 
 def step_of(name: str, items: float, experiments: int) -> tuple[str, float, float]:

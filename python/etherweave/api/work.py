@@ -138,9 +138,9 @@ class Work:
 
     ``names`` are in the order in which items are taken, ``workers`` of them at once. ``expected``
     gives expected times by name, in any unit, or in seconds of some machine with ``in_seconds``; it
-    is called when the time left is first asked for. Items without one take as long as the others on
-    average; without it all are equal. A worker needs ``start_s`` before its first item, in the same
-    unit. ``clock`` gives the time [s] from any origin.
+    is called once, when the time left is first asked for. Items without one take as long as the
+    others on average; without it all are equal. A worker needs ``start_s`` before its first item,
+    in the same unit. ``clock`` gives the time [s] from any origin.
     """
 
     def __init__(
@@ -164,10 +164,10 @@ class Work:
         self._end_s = dict[str, float]()
         self._kept = set[str]()
         self._schedule: _Schedule | None = None
-        self._mean = 0.0  # Expected time of an item on average; 0 where none is known.
         self._later = dict[str, tuple[float, float]]()
         self._step_s = dict[str, float]()
         self._last_end_s = 0.0
+        self._lock = threading.Lock()  # A bar asks for the time left in a thread of its own.
 
     @property
     def count(self) -> int:
@@ -187,8 +187,9 @@ class Work:
     @property
     def step(self) -> str:
         """Name of the step that follows all items and has not ended; empty before and after."""
-        left = (name for name in self._later if name not in self._step_s)
-        return next(left, "") if self.done == self.count else ""
+        with self._lock:
+            left = (name for name in self._later if name not in self._step_s)
+            return next(left, "") if self.done == self.count else ""
 
     def expect_step(self, name: str, expected: float, items: float = 0.0) -> None:
         """Add a step that follows all items.
@@ -196,10 +197,15 @@ class Work:
         One process takes it ``expected``, in the unit of these, and all workers ``items`` that take
         as long as those of this work on average.
         """
-        self._later.setdefault(name, (expected, items))
+        with self._lock:
+            self._later.setdefault(name, (expected, items))
 
     def end(self, name: str, *, is_kept: bool = False) -> None:
         """Take in that an item or a step has ended; a result that was there has taken no time."""
+        with self._lock:
+            self._end(name, is_kept)
+
+    def _end(self, name: str, is_kept: bool) -> None:
         before_s, self._last_end_s = self._last_end_s, self.elapsed_s
         if name in self._later:
             self._step_s[name] = self._last_end_s - before_s
@@ -219,6 +225,10 @@ class Work:
         None where nothing says how long they take, and where the last ones take longer than
         expected.
         """
+        with self._lock:
+            return self._left_s()
+
+    def _left_s(self) -> float | None:
         schedule = self._schedule = self._schedule or self._scheduled()
         is_running = bool(schedule.running)
         if not is_running and len(self._step_s) == len(self._later):
@@ -232,10 +242,18 @@ class Work:
         ]
         return schedule.left_s(free_s, pace) + self._steps_left_s(is_running, pace) or None
 
+    @functools.cached_property
+    def _times(self) -> dict[str, float]:
+        return dict(self._expected())
+
+    @functools.cached_property
+    def _mean(self) -> float:
+        """Expected time of an item on average; 0 where none is known."""
+        return statistics.fmean(self._times.values()) if self._times else 0.0
+
     def _scheduled(self) -> _Schedule:
         """List what is not kept, and take in what has ended so far."""
-        times = dict(self._expected())
-        self._mean = statistics.fmean(times.values()) if times else 0.0
+        times = self._times
         names = [name for name in self._names if name not in self._kept]
         own = {name: times.get(name, self._mean or 1.0) for name in names}
         schedule = _Schedule(names, own, self._workers, self._worker_start if times else 0.0)
@@ -265,7 +283,8 @@ class Work:
         has_start = bool(self._worker_start) or not self._in_seconds
         taken, weight = schedule.ended(_START if has_start else 1.0).plus(_Sums(prior, prior))
         if not weight:
-            return None
+            has_items = schedule.running or any(items for _, items in self._later.values())
+            return 1.0 if self._in_seconds and not has_items else None
         pace = taken / weight
         # What runs may be late: so will others.
         for name, passed_s in self._passed(schedule):
