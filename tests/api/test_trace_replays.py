@@ -238,7 +238,19 @@ def test_experts_are_written_as_chakra_and_goal_and_take_as_long(tmp_path: Path)
     done = run_here("schedule", file, *own, "-o", tmp_path, "--chakra", "--goal")
     assert done.returncode == 0, done.stderr
     needed = "--set job.0.connections=10 --set 'host.mpi_roce.profile=\"deepep\"'"
-    assert f"a replay of its trace takes as long with {needed}" in done.stderr
+    assert f"a replay of its trace needs {needed}" in done.stderr
     for trace in ("0.{rank}.et", "0.goal"):
         on = ("--on", file, "--set", "run.fidelity=flow", *same)
         assert predicted(tmp_path / trace, *on) == pytest.approx(span_ns, rel=0.01)
+
+
+def test_a_job_that_states_its_connections_needs_the_profile_of_its_library(tmp_path: Path) -> None:
+    text = (SCENARIOS / "moe.toml").read_text()
+    file = tmp_path / "stated.toml"
+    file.write_text(text.replace("[[job]]\n", "[[job]]\nconnections = 10\n"))
+    options = ("--set", "job.0.workload.moe.tokens=64", "-o", tmp_path, "--goal")
+    done = run_here("schedule", file, *options)
+    needed = "--set 'host.mpi_roce.profile=\"deepep\"'"
+    assert f"a replay of its trace needs {needed}\n" in done.stderr
+    file.write_text(file.read_text() + '[host.mpi_roce]\nprofile = "deepep"\n')
+    assert "a replay of its trace" not in run_here("schedule", file, *options).stderr

@@ -103,16 +103,18 @@ def _print_replay_keys(
     jobs = zip(given.get("job", resolved["job"]), resolved["job"], strict=True)
     for own, job in jobs:
         connections = job["connections"]
-        if connections in ("per pair", own.get("connections")):
+        if connections == "per pair":
             continue
-        keys = [f"job.0.connections={json.dumps(connections)}"]
+        is_stated = connections == own.get("connections")
+        keys = [] if is_stated else [f"job.0.connections={json.dumps(connections)}"]
         for name in profiles:
             profile = ("host.mpi_roce.profile", json.dumps(name))
             same = tomllib.loads(_core.resolve(text, origin, [*changes, profile]))
             if same["host"]["mpi_roce"] == resolved["host"]["mpi_roce"]:
                 keys.append("=".join(profile))
         options = " ".join(f"--set {shlex.quote(key)}" for key in keys)
-        notice(f"{job['name']}: a replay of its trace takes as long with {options}")
+        if keys:
+            notice(f"{job['name']}: a replay of its trace needs {options}")
 
 
 def _convert(text: Path, binary: Path, as_json: bool) -> None:
