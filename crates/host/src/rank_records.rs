@@ -111,7 +111,7 @@ pub struct EndRecord {
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct RankRecords {
-    /// Steps, in the order in which they began.
+    /// Steps, in the order in which they began; a transfer within a node when it ended.
     pub steps: Log<StepRecord>,
     /// Times of those that waited for a core, or copied for long.
     times: Log<StepTimes>,
