@@ -77,7 +77,7 @@ def test_a_code_point_by_class_needs_the_class() -> None:
     rows = faults(
         lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update({"dscp_value": "from-tc"})
     )
-    assert ("SWITCH_TRIMMING|GLOBAL", "no tc_value", "0 to 7") in rows
+    assert ("SWITCH_TRIMMING|GLOBAL", "no tc_value", "0 to 15") in rows
 
 
 def test_an_unknown_action_of_a_profile_is_a_fault() -> None:
@@ -154,16 +154,59 @@ def test_a_code_point_of_the_last_hop_is_by_class_and_port() -> None:
     assert tables["SWITCH_TRIMMING"]["GLOBAL"] == {
         "size": "128",
         "dscp_value": "from-tc",
-        "tc_value": "6",
+        "tc_value": "8",
         "queue_index": "6",
     }
     # The only switch has hosts alone.
     bound = {row["tc_to_dscp_map"] for row in tables["PORT_QOS_MAP"].values()}
-    assert [tables["TC_TO_DSCP_MAP"][name] for name in bound] == [{"6": "49"}]
+    assert [tables["TC_TO_DSCP_MAP"][name] for name in bound] == [{"8": "49"}]
     assert lint.lint(lint.read(written)) == []
     (first, *_) = sorted(tables["PORT_QOS_MAP"])
     assert faults(lambda tables: tables["PORT_QOS_MAP"][first].pop("tc_to_dscp_map"), **marks) == [
         (first, "trimmed packets have no DSCP", "49, as in the scenario")
+    ]
+
+
+LEVELS = """
+flow_control.none = {}
+[topology.fat_tree]
+leaves = 2
+hosts_per_leaf = 2
+cores = 1
+links_per_core = 1
+[switch]
+trimming = { priority = 6, code_point = 48, last_hop_code_point = 49 }
+[transport.uet.nscc]
+base_round_trip = "6us"
+[[job]]
+name = "all"
+workload.incast = { sources = 3, messages = 2 }
+"""
+
+
+def test_packets_trimmed_before_the_last_switch_keep_their_code_point(tmp_path: Path) -> None:
+    (file := tmp_path / "levels.toml").write_text(LEVELS)
+    derived = policy(file, options=WHOLE)
+    written = dict(files(derived, "sonic"))
+    tables = json.loads(written["leaf0/config_db.json"])
+    classes = set(tables["DSCP_TO_TC_MAP"]["ETHERWEAVE"].values())
+    marked = {row["tc_to_dscp_map"] for row in tables["PORT_QOS_MAP"].values()}
+    # Ports change the code point of a class that no packet has as it arrives.
+    assert [tables["TC_TO_DSCP_MAP"][name] for name in sorted(marked)] == [{"8": "49"}, {"8": "48"}]
+    assert "8" not in classes
+    assert any("last_hop_code_point" in note for note in derived.notes)
+    assert lint.lint(lint.read(written)) == []
+
+
+def test_a_class_of_trimmed_packets_that_others_have_is_a_fault() -> None:
+    def share(tables: Tables) -> None:
+        tables["SWITCH_TRIMMING"]["GLOBAL"]["tc_value"] = "6"
+        for marks in tables["TC_TO_DSCP_MAP"].values():
+            marks["6"] = marks.pop("8")
+
+    text = "tc_value 6, the class of DSCP 48, 49, 50, 51, 52, 53, 54, 55, which ports change too"
+    assert faults(share, code_point=48, last_hop_code_point=49) == [
+        ("SWITCH_TRIMMING|GLOBAL", text, "a class that DSCP_TO_TC_MAP does not have")
     ]
 
 

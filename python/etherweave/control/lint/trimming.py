@@ -18,7 +18,7 @@ BY_CLASS = ("dscp_value", "from-tc")
 RANGES = {
     "size": (44, 9216, None),
     "dscp_value": (0, 63, BY_CLASS[1]),
-    "tc_value": (0, 7, None),
+    "tc_value": (0, 15, None),
     "queue_index": (0, 7, "dynamic"),
 }
 """Fields of the table: least, most, and a word in place of a number. Sizes are in bytes: the least
@@ -39,6 +39,7 @@ def configured(site: Configurations) -> Iterator[LintFault]:
             yield LintFault(switch.file, f"{TABLE}|{key[:20]}", "an unknown key", GLOBAL)
         for text, expected in _values(entry):
             yield LintFault(switch.file, GLOBAL, text, expected)
+        yield from _own_class(switch, entry)
         yield from _actions(switch)
         yield from _halves(switch, entry)
         yield from _thresholds(switch, site.fabric)
@@ -66,6 +67,19 @@ def _expected(field: str) -> str:
     least, most, word = RANGES[field]
     unit = " B" if field == "size" else ""
     return f"{least} to {most}{unit}" + (f", or {word}" if word else "")
+
+
+def _own_class(switch: ConfiguredSwitch, entry: Mapping[str, Any]) -> Iterator[LintFault]:
+    """Find a class of trimmed packets that others have, to which ports give their code point."""
+    if entry.get(BY_CLASS[0]) != BY_CLASS[1] or "tc_value" not in entry:
+        return
+    own = str(entry["tc_value"])
+    maps = switch.tables.get("DSCP_TO_TC_MAP", {}).values()
+    shared = {dscp for row in maps for dscp, number in row.items() if str(number) == own}
+    if shared:
+        marks = ", ".join(sorted(shared, key=lambda dscp: (len(dscp), dscp)))
+        text = f"tc_value {own[:20]}, the class of DSCP {marks[:60]}, which ports change too"
+        yield LintFault(switch.file, GLOBAL, text, "a class that DSCP_TO_TC_MAP does not have")
 
 
 def _actions(switch: ConfiguredSwitch) -> Iterator[LintFault]:
@@ -130,7 +144,7 @@ def _unlike(fabric: Policy, entry: Mapping[str, Any]) -> Iterator[tuple[str, str
         return
     wanted: dict[str, object] = {"size": own.size_bytes, "dscp_value": own.dscp}
     if own.is_by_class:
-        wanted |= {"dscp_value": BY_CLASS[1], "tc_value": own.priority}
+        wanted["dscp_value"] = BY_CLASS[1]
     elif entry.get(BY_CLASS[0]) == BY_CLASS[1]:
         del wanted["dscp_value"]  # Maps of ports say which.
     # By the map of code points, which rules on classes compare.

@@ -36,6 +36,7 @@ from etherweave.control.qos.policy import (
     DSCPS,
     EOS_POLLS,
     PRIORITIES,
+    TRIMMED_CLASS,
     TRIMMING,
     BufferPolicy,
     CapacityError,
@@ -304,9 +305,15 @@ def _trimming(switch: Mapping[str, Any], priorities: tuple[Priority, ...]) -> Tr
 
 def _trimming_notes(trimming: Trimming | None, system: str) -> list[str]:
     """Return a note where switches trim packets, which files of SONiC alone configure."""
-    if trimming is None or system == "sonic":
+    if trimming is None:
         return []
-    parts = "the size, the queue of trimmed packets and the action of the buffer's profile"
+    if system == "sonic":
+        own = f"traffic class {TRIMMED_CLASS} of trimmed packets, which no code point maps to"
+        needed = (
+            f"{TRIMMING}.last_hop_code_point: the files have {own}: check that switches have it"
+        )
+        return [needed] if trimming.is_by_class else []
+    parts = "the size, code point and queue of trimmed packets and the action of buffer profiles"
     return [f"{TRIMMING}: not in the files, and switches drop packets: configure {parts}"]
 
 

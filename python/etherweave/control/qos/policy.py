@@ -15,6 +15,9 @@ PRIORITIES = range(8)  # Priorities of 802.1Q.
 DSCPS = range(64)  # Code points of RFC 2474.
 EOS_POLLS = 2  # Polls within the shorter of both times of a watchdog that EOS requires.
 TRIMMING = "switch.trimming"  # Key of a setting that files of SONiC alone have.
+TRIMMED_CLASS = 8
+"""SONiC's class of packets as they are trimmed, where ports give them a code point. No code point
+maps to it, so that ports leave other packets as they are, those trimmed before among them."""
 
 
 class PolicyError(ValueError):

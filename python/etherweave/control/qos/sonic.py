@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from etherweave.control.qos.devices import is_nvidia, xon_bytes
 from etherweave.control.qos.policy import (
+    TRIMMED_CLASS,
     FlowControl,
     Policy,
     PolicyError,
@@ -261,7 +262,7 @@ def _trimming(policy: Policy) -> ConfigTables:
     queue: ConfigEntry = {"queue_index": str(own.queue)}
     if not own.is_by_class:
         return {"SWITCH_TRIMMING": {"GLOBAL": size | {"dscp_value": str(own.dscp)} | queue}}
-    traffic_class = str(own.priority)
+    traffic_class = str(TRIMMED_CLASS)
     by_class: ConfigEntry = {"dscp_value": "from-tc", "tc_value": traffic_class}
     marks = ((TRIMMED_TO_HOST, own.last_hop_dscp), (TRIMMED_TO_SWITCH, own.dscp))
     return {
