@@ -80,10 +80,13 @@ def test_iterations_and_collectives_add_up_to_the_job_to_the_picosecond(tmp_path
 
 
 def test_parts_of_a_graph_belong_to_what_their_messages_are_for(tmp_path: Path) -> None:
+    """A job before it does not run."""
     step = {
-        "topology": {"single_switch": {"hosts": 4}},
+        "topology": {"single_switch": {"hosts": 6}},
         "observe": {"ranks": True},
+        "run": {"jobs": ["step"]},
         "job": [
+            {"name": "all", "workload": {"nccl_tests": {"ranks": 2, "node": {"accelerators": 1}}}},
             {
                 "name": "step",
                 "workload": {
@@ -96,7 +99,7 @@ def test_parts_of_a_graph_belong_to_what_their_messages_are_for(tmp_path: Path) 
                         "parallel": {"pipeline": 2, "tensor": 1, "sequence": False},
                     }
                 },
-            }
+            },
         ],
     }
     done = etherweave.run(step)

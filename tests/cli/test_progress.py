@@ -141,6 +141,7 @@ def estimate(
         run_s=run_s,
         setup_s=0.0,
         warnings=list(warnings),
+        derived=[],
     )
 
 

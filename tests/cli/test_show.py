@@ -46,6 +46,22 @@ def test_keys_that_others_decide_follow_as_comments() -> None:
     assert tomllib.loads(done.stdout)["transport"]["uet"]["nscc"]["base_round_trip"] == "6us"
 
 
+def test_keys_of_jobs_that_others_decide_begin_with_the_job() -> None:
+    scenario = tomllib.loads((ROOT / "scenarios" / "uet.toml").read_text())
+    (job,) = scenario["job"]
+    own = [{"uet": {"nscc": {"base_round_trip": trip}}} for trip in ("6us", "8us")]
+    job |= {"shared_hosts": True}
+    jobs = [{**job, "name": f"own{number}", "transport": own[number]} for number in range(2)]
+    estimate = etherweave.foresee({**scenario, "job": [{**job, "name": "common"}, *jobs]})
+    assert estimate
+    delays = [line.split(":")[0] for line in estimate["derived"] if "target_delay" in line]
+    assert delays == [
+        'transport.uet.nscc.target_delay = "4500ns"',
+        'job.1.transport.uet.nscc.target_delay = "4500ns"',
+        'job.2.transport.uet.nscc.target_delay = "6us"',
+    ]
+
+
 def test_a_mistake_of_a_scenario_without_jobs_is_one_line_with_its_place(tmp_path: Path) -> None:
     scenario = tmp_path / "wrong.toml"
     scenario.write_text("[topology.mesh]\n\n[open_loop]\nloads = 1\n")

@@ -147,7 +147,9 @@ pub(crate) fn tables(
 fn purposes(scenario: &Scenario, report: &Report) -> BTreeMap<(u32, u32), String> {
     let path = report.observed.iter().flat_map(|observed| &observed.path);
     let tags: BTreeSet<(u32, u32)> = path.filter_map(|row| Some((row.job, row.tag?))).collect();
-    let purpose = |(job, tag): (u32, u32)| Some(((job, tag), scenario.job[job as usize].workload.purpose(tag)?));
+    // Reports have the jobs that run alone.
+    let ran: Vec<_> = scenario.job.iter().filter(|job| scenario.run.has(&job.name)).collect();
+    let purpose = |(job, tag): (u32, u32)| Some(((job, tag), ran[job as usize].workload.purpose(tag)?));
     tags.into_iter().filter_map(purpose).collect()
 }
 

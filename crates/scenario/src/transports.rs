@@ -91,7 +91,7 @@ pub(crate) fn check_timers(scenario: &Scenario, topology: &Topology) -> Result<(
             "at least {}, the time to another host of its switch and back: all would be sent again before an answer",
             there * 2
         );
-        let of_job = if job.transport.is_some() { format!("job.{number}.") } else { String::new() };
+        let of_job = if job.transport.is_some() { table_of(number) } else { String::new() };
         let key = format!("{of_job}transport.{}.retransmission_timeout", own.name());
         let timeout = own.first_timeout();
         InputError::unless(timeout >= there * 2, key, timeout, expected)?;
@@ -125,11 +125,11 @@ pub(crate) fn derived(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     // A connection sends by one port, or by all in turn.
     let rate = if host_ports::is_per_packet(scenario) { rates().sum() } else { rates().max().unwrap_or_default() };
     let rate = BitRate::from_bps(rate);
-    let of = |own: &Transport| {
+    let of = |(table, own): (String, &Transport)| {
         let Some(uet) = own.uet() else { return Vec::new() };
         let target = uet.nscc.as_ref().filter(|nscc| nscc.target_delay.is_none()).map(|nscc| {
             let target = nscc.target();
-            format!("transport.uet.nscc.target_delay = \"{target}\": three quarters of base_round_trip")
+            format!("{table}transport.uet.nscc.target_delay = \"{target}\": three quarters of base_round_trip")
         });
         let open = uet.first_reordering(rate).filter(|_| uet.reordering_packets.is_none());
         let packets = open.map(|packets| {
@@ -138,11 +138,20 @@ pub(crate) fn derived(scenario: &Scenario, topology: &Topology) -> Vec<String> {
                 (None, Some(_)) => format!("the most credits at {rate}"),
                 (None, None) => "the width of the bitmap, without a window".to_owned(),
             };
-            format!("transport.uet.reordering_packets = {packets}: {rule}")
+            format!("{table}transport.uet.reordering_packets = {packets}: {rule}")
         });
         target.into_iter().chain(packets).collect()
     };
-    scenario.each_transport().flat_map(of).collect()
+    let jobs = (0..).zip(&scenario.job);
+    let of_jobs = jobs.filter_map(|(number, job)| Some((table_of(number), job.transport.as_ref()?)));
+    let is_used = scenario.job.is_empty() || scenario.job.iter().any(|job| job.transport.is_none());
+    let common = is_used.then(|| (String::new(), &scenario.transport));
+    common.into_iter().chain(of_jobs).flat_map(of).collect()
+}
+
+/// Table of a job whose transport is its own, as keys begin with it.
+fn table_of(number: usize) -> String {
+    format!("job.{number}.")
 }
 
 /// Packet numbers and windows that end before the bytes of a round trip do.

@@ -120,7 +120,8 @@ params! {
 
 impl Generator for NcclTests {
     fn purpose(&self, tag: u32) -> Option<String> {
-        crate::collective::kind_of(tag).map(|kind| kind.name().to_owned())
+        // Messages of `sendrecv_perf` are no collective's.
+        Some(crate::collective::kind_of(tag).map_or("sendrecv", |kind| kind.name()).to_owned())
     }
 
     fn ranks(&self) -> u64 {
@@ -474,6 +475,18 @@ mod tests {
         let expected = "ranks: 32; expected more than the 32 ranks of a node, whose switches of the network add up";
         assert_eq!(error(named(32, "collnet_direct", "")), expected);
         assert_eq!(error(named(8, "collnet_direct", "channels = 8")), "channels: 8; expected none, for collnet");
+    }
+
+    #[test]
+    fn messages_are_for_the_operation_of_the_call() {
+        for operation in ["allreduce", "sendrecv", "alltoall"] {
+            let keys = format!("node.accelerators = 1\noperation.{operation}.bytes = \"1MB\"");
+            let tests = toml::from_str::<NcclTests>(&keys).unwrap();
+            let (called, bytes) = tests.check().unwrap();
+            let graph = tests.graph(0, called, bytes);
+            let tags: Vec<u32> = graph.nodes().unwrap().ops().filter_map(GraphOp::tag).collect();
+            assert!(!tags.is_empty() && tags.iter().all(|&tag| tests.purpose(tag).as_deref() == Some(operation)));
+        }
     }
 
     #[test]

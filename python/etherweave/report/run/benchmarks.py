@@ -43,7 +43,8 @@ _CAPTIONS = {
     "for each accelerator. Stages that have the embedding or the output layer take longer than "
     "others, and all wait for the slowest: imbalance. What a step takes beyond its computation, "
     "the bubble of its pipeline and that imbalance is exposed communication; of it, collectives "
-    "within nodes that the computation waits for take the time of a formula.",
+    "within nodes that the computation waits for count as if they were alone on the links of the "
+    "node.",
     "nccl_tests": "The size of a collective over its time, by what of it each rank must move, so "
     "that it compares to the rate of a rank's network (PERFORMANCE.md of nccl-tests). Published is "
     "what its maintainers expect of each network interface at that rate from 256 MiB on.",
