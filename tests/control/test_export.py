@@ -373,6 +373,15 @@ def test_mistakes_end_with_2_and_say_what_is_expected(words: tuple[str, ...], me
 
 
 @pytest.mark.parametrize("system", ["sonic", "cumulus", "eos", "onyx"])
+def test_times_of_a_watchdog_without_pfc_are_a_mistake(system: str) -> None:
+    scenario = str(SCENARIOS / "trimming.toml")
+    code, _, result = invoke(scenario, "--nos", system, "--watchdog", "200:200")
+    message = "--watchdog: flow control none; expected flow_control.pfc, which it watches"
+    assert code == 2 and message in " ".join(result.split())
+    assert invoke(scenario, "--nos", system, "--watchdog", "off")[0] == 0
+
+
+@pytest.mark.parametrize("system", ["sonic", "cumulus", "eos", "onyx"])
 def test_switches_of_every_plane_and_every_port_of_a_host_have_a_configuration(system: str) -> None:
     tree: dict[str, object] = {
         "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1}},

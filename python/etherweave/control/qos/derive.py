@@ -102,6 +102,11 @@ WATCHDOG_MS = {"detection": (100, 5000), "restoration": (100, 60_000), "poll": (
 
 def _watchdog(options: ExportOptions, settings: dict[str, Any]) -> Watchdog | None:
     pfc = settings["flow_control"].get("pfc")
+    if pfc is None and options.watchdog:
+        own = next(iter(settings["flow_control"]))
+        raise PolicyError(
+            f"--watchdog: flow control {own}; expected flow_control.pfc, which it watches"
+        )
     if pfc is None or not options.is_watched:
         return None
     if options.watchdog or "watchdog" not in pfc:
