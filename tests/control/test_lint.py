@@ -375,3 +375,15 @@ def test_what_vendors_write_is_right() -> None:
     tables["SCHEDULER"]["half"]["weight"] = "14"
     tables["bgpraw"] = "router bgp 65100"
     assert found({"x.json": json.dumps(tables)}) == {}
+
+
+def test_without_a_table_of_ports_the_fabric_says_which_are_missing() -> None:
+    written = dict(files(policy(SCENARIO), "sonic"))
+    tables = json.loads(written[LEAF])
+    assert "PORT" not in tables and "ports" not in found(written)
+    tables["PFC_WD"]["Ethernet999"] = {"action": "drop"}
+    (finding,) = found(written | {LEAF: json.dumps(tables)})["ports"]
+    assert (finding.found, finding.places[0].place) == (
+        "not a port of the switch",
+        "PFC_WD|Ethernet999",
+    )

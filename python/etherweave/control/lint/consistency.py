@@ -80,15 +80,17 @@ def _missing(switch: config_db.ConfiguredSwitch) -> Iterator[tuple[str, str, Ite
 
 
 def ports(site: Configurations) -> Iterator[LintFault]:
-    """Find settings of missing ports."""
+    """Find settings of missing ports: the fabric has them where no table has."""
+    planned = fabric_ports(site)
     for switch in site.switches:
-        known = switch.tables.get("PORT", {})
+        own = (port for name, port in planned if name == switch.name)
+        known = list(switch.tables.get("PORT", own))
         if not known:
             continue
         for table, key, port in _named_ports(switch):
             if port not in known and port not in ("CPU", "global", "GLOBAL"):
                 place = f"{table}|{key}"
-                yield LintFault(switch.file, place, "not a port of the switch", _known(list(known)))
+                yield LintFault(switch.file, place, "not a port of the switch", _known(known))
 
 
 def unused(site: Configurations) -> Iterator[LintFault]:
