@@ -97,6 +97,31 @@ def test_a_vlan_that_is_no_number_from_1_to_4094_is_one_finding(system: str, vla
     assert finding.found == f"{command.removeprefix('nv set ')!r} cannot be read"
 
 
+ACCESS = "interface Ethernet1/1\n   switchport access vlan 10\n"
+ONYX = "interface ethernet 1/1 switchport access vlan 10\n"
+NVUE = "nv set interface swp1 bridge domain br_default access"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_missing"),
+    [
+        ("eos.cfg", ACCESS, True),
+        ("eos.cfg", ACCESS + "   switchport mode trunk\n", False),
+        ("eos.cfg", ACCESS + "   switchport mode trunk\n   switchport mode access\n", True),
+        ("eos.cfg", "vlan 10\n" + ACCESS, False),
+        ("eos.cfg", "vlan 10\n" + ACCESS + "no vlan 10\n", True),
+        ("eos.cfg", "vlan 10\nno vlan 2-12\nvlan 10-11\n" + ACCESS, False),
+        ("onyx.txt", ONYX, True),
+        ("onyx.txt", "vlan 10 name storage\n" + ONYX, False),
+        ("onyx.txt", "vlan 10\nno vlan 10\n" + ONYX, True),
+        ("nvue.sh", f"{NVUE} 10\n", True),
+        ("nvue.sh", f"{NVUE} auto\n", False),
+    ],
+)
+def test_an_access_vlan_is_needed_where_it_is_used(name: str, text: str, is_missing: bool) -> None:
+    assert ("references" in found({name: text})) == is_missing
+
+
 def test_a_list_with_far_more_vlans_than_there_are_is_one_finding() -> None:
     text = "interface Ethernet1/1\nvlan " + ",".join(["1-4094"] * 100_000)
     (finding,) = found({"eos.cfg": text})["readable"]

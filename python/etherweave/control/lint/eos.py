@@ -70,6 +70,10 @@ class _EosReader:
         self.switch.define("class", REST)
         self._served: dict[str, str] = {}
         """Names of policy maps, by port."""
+        self._access: dict[str, tuple[str, str]] = {}
+        """Place of a command that gives a port an access VLAN, and the VLAN, by port."""
+        self._trunks: set[str] = set()
+        """Ports that have no access VLAN, whatever is configured."""
         self._is_inner = False
         self._is_indented = False
         self._is_off = False
@@ -95,6 +99,10 @@ class _EosReader:
         """Apply profiles, and the class of frames without a tag."""
         every = self.switch.every
         every["default",] = every["pcp", "0"]
+        used = (own for name, own in self._access.items() if name not in self._trunks)
+        self.switch.references += [
+            (place, ACCESS_VLAN, vlan) for place, vlan in dict.fromkeys(used)
+        ]
         for name, profile in self._services.items():
             own = self.switch.of(name, name.startswith("Port-Channel"))
             own |= {**self._profiles.get(profile, {}), **own}
@@ -165,6 +173,8 @@ class _EosReader:
                 }
             case ["vlan", vlans] if vlans[0].isdecimal() and not self._is_inner:
                 return switch.create_vlans(vlans)
+            case ["no", "vlan", vlans] if vlans[0].isdecimal() and not self._is_inner:
+                return switch.delete_vlans(vlans)
             case ["priority-flow-control", "pause", "watchdog", *rest] if rest:
                 return self._watchdog(rest)
             case ["qos", "random-detect", "ecn", "global-buffer", *rest]:
@@ -218,7 +228,12 @@ class _EosReader:
                 self.switch.refer("service-profile", name)
                 return True
             case ["switchport", "access", "vlan", vlan]:
-                self.switch.refer(ACCESS_VLAN, vlan)
+                self._access |= dict.fromkeys(self._names, (self.switch.place, vlan))
+                return True
+            case ["switchport", "mode", mode]:
+                is_access = mode in ("access", "dot1q-tunnel")
+                change = self._trunks.difference_update if is_access else self._trunks.update
+                change(self._names)
                 return True
             case ["service-policy", *kind, "input", name] if kind and self._names:
                 self._served |= dict.fromkeys(self._names, name)

@@ -32,6 +32,7 @@ ROCE_POOL = "roce-lossless"  # The pool of ``qos roce``.
 LOSSLESS_POOLS = frozenset({LOSSLESS, ROCE_POOL})
 POOLS = {"0": LOSSY, "1": LOSSLESS, "2": "mc-lossy"}
 """Ingress pools of the advanced buffer configuration, and the traffic pools that they are."""
+NO_VLAN = ("auto", "none")  # Words in place of an access VLAN that has to exist.
 IGNORED = ("bridge", "ip", "router", "vrf", "type", "description", "lldp")
 ROCE: Settings = {
     ("trust",): "both",
@@ -116,7 +117,7 @@ class _NvueReader:
                 self.switch.define(f"qos {kind} profile", profile)
             case ["bridge", "domain", _, "vlan", vlans, *_]:
                 self.switch.create_vlans(vlans)
-            case ["interface", _, "bridge", "domain", _, "access", vlan]:
+            case ["interface", _, "bridge", "domain", _, "access", vlan] if vlan not in NO_VLAN:
                 self.switch.refer(ACCESS_VLAN, vlan)
             case ["interface", _, "qos", kind, "profile", profile] if kind in PROFILES:
                 self.switch.refer(f"qos {kind} profile", profile)

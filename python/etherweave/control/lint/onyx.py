@@ -98,9 +98,11 @@ class _OnyxReader:
                 return self._of_ports([kind, places], rest)
             case ["no", "interface", kind, places, *rest] if rest:
                 return self._of_ports([kind, places], ["no", *rest])
-            case ["vlan", vlans]:
+            case ["vlan", vlans] | ["vlan", vlans, "name", _]:
                 self._interface = []
                 return switch.create_vlans(vlans)
+            case ["no", "vlan", vlans]:
+                return switch.delete_vlans(vlans)
             case ["dcb", "priority-flow-control", "enable"]:
                 self.is_enabled = True
             case ["dcb", "priority-flow-control", "priority", number, "enable"]:

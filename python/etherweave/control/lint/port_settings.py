@@ -116,6 +116,12 @@ class SwitchSettings:
         self.define(ACCESS_VLAN, *numbers)
         return True
 
+    def delete_vlans(self, text: str) -> bool:
+        """Forget VLANs that a command deletes."""
+        for number in listed(text, VLAN_MAX):
+            self.defined[ACCESS_VLAN].pop(number, None)
+        return True
+
     def missing(self) -> Iterator[MissingName]:
         """Return the references to what no command configures."""
         for place, words, name in self.references:
