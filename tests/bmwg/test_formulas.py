@@ -1,10 +1,14 @@
 """Formulas of the drafts, by hand and by the drafts' own examples."""
 
 import math
+from typing import Any
 
+import pyarrow
 import pytest
 
+from etherweave.api.results import Result
 from etherweave.bmwg import formulas, kpis
+from etherweave.bmwg.storm import silence_us
 
 KV_MODELS = {
     "A": (32, 8, 128, 2),
@@ -154,3 +158,27 @@ def test_variation_is_the_deviation_of_a_sample_over_its_mean() -> None:
 def test_oversubscription_is_down_over_up() -> None:
     assert formulas.oversubscription(1200, 400) == 3
     assert formulas.oversubscription(1, 0) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("finished", "periods", "expected_us"),
+    [
+        ("complete", [(1, 10.0), (2, 0.0), (3, 10.0), (4, 0.0)], 1_000.0),
+        # A deadlock is silent from 4 ms until the run would have ended.
+        ("stuck", [(1, 10.0), (2, 0.0), (3, 10.0), (4, 10.0), (5, 0.0)], 6_000.0),
+        # Silence before it may be longer.
+        ("stuck", [(1, 10.0), (8, 0.0), (9, 10.0)], 7_000.0),
+        ("stuck", [], None),
+    ],
+)
+def test_the_longest_silence_is_that_of_a_deadlock_or_one_before(
+    finished: str, periods: list[tuple[int, float]], expected_us: float | None
+) -> None:
+    begins = [0, *(end for end, _ in periods)]
+    rows = [
+        {"flow": 0, "time_ns": 1e6 * end, "goodput_gbps": rate, "duration_ns": 1e6 * (end - begin)}
+        for begin, (end, rate) in zip(begins, periods, strict=False)
+    ]
+    tables = {"flow_samples": pyarrow.Table.from_pylist(rows)} if rows else {}
+    summary: Any = {"finished": finished}
+    assert silence_us(Result(tables, summary, "", {})) == expected_us

@@ -103,7 +103,10 @@ def storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
         ),
         (Column("storms detected", REPORTED), storms),
         (Column("restored after the storm [us]", REPORTED), recovery),
-        (Column("longest zero throughput of a flow [us]", BOUNDARY), _silence),
+        (
+            Column("longest zero throughput of a flow [us]", BOUNDARY),
+            lambda _, run: silence_us(run),
+        ),
         (Column("goodput, all flows [Gb/s]", BOUNDARY), lambda _, run: sum(stream_rates(run))),
         *health(fabric),
         (Column("run [us]", REPORTED), lambda _, run: run.summary["end_ns"] / 1e3),
@@ -119,7 +122,7 @@ def storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
     return table("storms", "Storms and deadlocks", AXES, metrics, trials, note=note)
 
 
-def _silence(_: Case, result: Result) -> float | None:
+def silence_us(result: Result) -> float | None:
     """Find the longest time in which a flow has data and none of it is acknowledged [us].
 
     Flows that wait when a deadlock is proved do so until the run would have ended.
@@ -132,7 +135,8 @@ def _silence(_: Case, result: Result) -> float | None:
         silent[flow] = 0.0 if rate else silent.get(flow, 0.0) + duration / 1e3
         sampled[flow] = time / 1e3
         longest = max(longest or 0.0, silent[flow])
-    if result.summary["finished"] != "stuck":
+    if longest is None or result.summary["finished"] != "stuck":
         return longest
     end = max(sampled.values())
-    return CYCLE_END_US - end + max(silent[flow] for flow, time in sampled.items() if time == end)
+    last = max(silent[flow] for flow, time in sampled.items() if time == end)
+    return max(longest, CYCLE_END_US - end + last)
