@@ -158,6 +158,10 @@ def test_a_scenario_without_unknowns_varies_by_its_seeds(tmp_path: Path) -> None
             ["--samples", 8, "--uncertain", RANGES[0], "--set", "switch.latency=1us"],
             "switch.latency: set and uncertain; expected one of both",
         ),
+        (
+            ["--samples", 8, "--uncertain", RANGES[0], "--set", "switch={ latency = '1us' }"],
+            "switch.latency: set and uncertain; expected one of both",
+        ),
         (["--samples", 8, "--memory-limit", "1MiB"], "expected a smaller scenario"),
         (["--samples", 8, "--slowdown"], "--samples: expected no --slowdown beside it"),
         (["--uncertain", RANGES[0]], "expected --samples beside it"),
@@ -168,6 +172,15 @@ def test_what_cannot_be_drawn_is_named(
 ) -> None:
     assert message in run_here("run", file, "-o", tmp_path / "out", *words, code=2).stderr
     assert not (tmp_path / "out").exists(), "nothing is simulated before"
+
+
+def test_a_key_of_a_table_that_a_change_switches_on_is_drawn(file: Path, tmp_path: Path) -> None:
+    key = "transport.roce.dcqcn.min_time_between_cnps"
+    ecn = {"queue_min": "1kB", "queue_max": "2kB", "share_max": 1.0}
+    changes = {"transport.roce.dcqcn": {}, "switch.ecn": ecn}
+    own = {"declared": declared([f"{key}=2us..6us"]), "executor": executor("local", 1)}
+    result = run_samples(file, 8, tmp_path / "out", changes, **own)  # type: ignore[arg-type]
+    assert [entry.document[0] for entry in result.unknowns.entries] == [key]
 
 
 SWEEP = """

@@ -204,13 +204,29 @@ def _is_given(text: str, changes: Iterable[str]) -> bool:
     return "selection" in tomllib.loads(text) or any(key.startswith("selection") for key in changes)
 
 
-def _check_keys(changes: Iterable[str], declared: Declared) -> None:
+def _check_keys(changes: Mapping[str, object], declared: Declared) -> None:
     """Refuse a declared key that is set, alone or within a table, and the seed of samples."""
     for key in declared.keys:
-        if any(f"{key}.".startswith(f"{own}.") or own.startswith(f"{key}.") for own in changes):
+        if any(_is_set(key, own, text) for own, text in literals(changes)):
             raise UncertaintyError(f"{key}: set and uncertain; expected one of both")
         if key == "seed":
             raise UncertaintyError("seed: uncertain; every sample has a seed of its own already")
+
+
+def _is_set(key: str, own: str, text: str) -> bool:
+    """Return whether a change sets a key, one within it, or a table that has it."""
+    if f"{own}.".startswith(f"{key}."):
+        return True
+    if not key.startswith(f"{own}."):
+        return False
+    value = tomllib.loads(f"x = {text}")["x"]
+    for part in key.removeprefix(f"{own}.").split("."):
+        if not isinstance(value, dict):
+            return True
+        if part not in value:
+            return False
+        value = value[part]
+    return True
 
 
 def _try_ends(text: str, origin: str, changes: Mapping[str, object], declared: Declared) -> None:
