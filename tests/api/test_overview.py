@@ -153,11 +153,14 @@ def test_the_longest_pause_is_that_of_a_port_and_priority() -> None:
         for port, priority, ns in longest
     ]
     expected = {"node": "s0", "port": 1, "peer": "h0", "priority": 3, "duration_us": 7.0}
-    assert figures(ports=rows)["pauses"]["longest"] == expected
+    pauses = figures(ports=rows)["pauses"]
+    assert (pauses["longest_us"], pauses["longest"][0]) == (7.0, expected)
+    assert [place["duration_us"] for place in pauses["longest"]] == [7.0, 2.0, 1.0]
     never = [{**row, "rx_pause_duration_ns_max": 0.0} for row in rows]
+    pauses = figures(ports=never)["pauses"]
+    assert (pauses["longest_us"], pauses["longest"]) == (0.0, [])
     older = [{**PORT, **PAUSES, "priority": 0}]
-    for ports in (never, older):
-        assert figures(ports=ports)["pauses"]["longest"] is None
+    assert "longest_us" not in figures(ports=older)["pauses"]
 
 
 def test_a_frame_of_global_pause_is_counted_once_though_every_priority_has_it() -> None:

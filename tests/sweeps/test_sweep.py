@@ -56,6 +56,11 @@ def test_the_dataset_has_a_row_for_each_point_with_axes_and_figures(dataset: Pat
     assert set(rows["ended"]) == {"complete"}
     # Every source sends its messages over a link of 100 Gb/s: the receiver gets no more.
     assert rows["goodput_gbps"].is_between(1, 100).all()
+    # A run without a pause has a figure, too; the place of a pause is none.
+    assert rows["pauses.longest_us"].min() == 0.0 and not rows["pauses.longest_us"].null_count()
+    assert [name for name in rows.columns if name.startswith("pauses.longest")] == [
+        "pauses.longest_us"
+    ]
 
 
 def test_polars_duckdb_and_pandas_read_the_dataset_with_its_axes(dataset: Path) -> None:

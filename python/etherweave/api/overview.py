@@ -48,9 +48,9 @@ def overview(result: Result) -> dict[str, Any]:
         the ``packets`` that they trimmed, the worst ``ports``, and the ``retransmissions`` of all
         flows. ``pauses``: ``frames`` sent, by
         cause where the result has them apart, the worst ``ports``, each with ``duration_us``,
-        for which it held its peer paused, and the ``longest`` single pause, with the ``port`` that
-        was paused and the ``priority``, none if there was none, or an older result does not have
-        it. ``failures``: what links lost while they were down, see
+        for which it held its peer paused, and, but in older results, ``longest_us`` of a single
+        pause and the ``longest``, each with the ``port`` that was paused and the ``priority``.
+        ``failures``: what links lost while they were down, see
         :func:`failures`. ``sleeps``: of ports that sleep between frames, how many there are, how
         often they woke, the share of the time that they were asleep, and how long a frame that woke
         one waited. ``storms``: storms of pauses that watchdogs detected, by time, each with
@@ -397,19 +397,25 @@ def _pauses(result: Result) -> dict[str, Any]:
             _port(place) | dict(zip(("duration_us", *counts), total, strict=True))
             for place, total in worst
         ],
-        "longest": _longest_pause(result, known),
+        **_longest_pauses(result, known),
     }
 
 
-def _longest_pause(result: Result, known: Collection[str]) -> dict[str, Any] | None:
+def _longest_pauses(result: Result, known: Collection[str]) -> dict[str, Any]:
+    """Find the longest single pauses; places are a list, as they are no figures of a run."""
     column = "rx_pause_duration_ns_max"
     if column not in known:
-        return None
+        return {}
     rows = _rows(result, "ports", "node", "port", "peer", "priority", column)
-    *place, priority, duration_ns = max(rows, key=lambda row: row[-1], default=(0.0,) * 5)
-    if not duration_ns:
-        return None
-    return _port(tuple(place)) | {"priority": priority, "duration_us": duration_ns / 1e3}
+    longest = sorted((row for row in rows if row[-1]), key=lambda row: -row[-1])[:WORST_MAX]
+    places = [
+        _port((node, port, peer)) | {"priority": priority, "duration_us": duration_ns / 1e3}
+        for node, port, peer, priority, duration_ns in longest
+    ]
+    return {
+        "longest_us": max((place["duration_us"] for place in places), default=0.0),
+        "longest": places,
+    }
 
 
 def failures(result: Result) -> dict[str, Any]:
