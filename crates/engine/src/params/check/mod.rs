@@ -174,6 +174,16 @@ mod tests {
             params.switch.trimming = Some(Trimming { queue: Some(3), ..Trimming::default() });
         };
         assert_eq!(trims(&in_lossless), "switch.trimming.queue");
+        let share_without_priority = |queue| {
+            let mut params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
+            params.flow_control = FlowControl::None {};
+            params.switch.trimming = Some(Trimming { queue, ..Trimming::default() });
+            params.ets.class_of_priority = [0, 1, 2, 3, 4, 4, 6, 7];
+            params.ets.weights = [90, 0, 0, 0, 0, 10, 0, 0];
+            check(&params)
+        };
+        assert_eq!(share_without_priority(Some(5)), Ok(()));
+        assert!(share_without_priority(None).unwrap_err().to_string().starts_with("ets.weights: a share for class 5"));
         let mut params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
         let credits = |priority| {
             FlowControl::Credits(Credits { priorities: vec![Priority::new(priority)], ..Credits::default() })

@@ -45,7 +45,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(check_trimming(params));
     errors.check(params.switch.reduction.as_ref().map_or(Ok(()), check_reduction));
     errors.check(check_flow_control(params, frame));
-    errors.check(check_ets(&params.ets));
+    errors.check(check_ets(params));
 }
 
 /// Rejects a header longer than any that is in use, and a latency beyond all reason.
@@ -317,14 +317,16 @@ fn check_quanta(key: &str, quanta: u16) -> Checked {
     require(quanta > 0, key, quanta, "1 to 65535; 0 would mean to go on")
 }
 
-fn check_ets(ets: &Ets) -> Checked {
+fn check_ets(params: &SimParams) -> Checked {
+    let ets = &params.ets;
     let worst = ets.class_of_priority.iter().copied().max().unwrap_or(0);
     require(worst < 8, "ets.class_of_priority", worst, "classes 0 to 7")?;
     let sum: u32 = ets.weights.iter().map(|&weight| u32::from(weight)).sum();
     require(sum == 100 || sum == 0, "ets.weights", format!("a sum of {sum} %"), "a sum of 100 %, or all strict (0)")?;
-    let idle = (0..Priority::COUNT as u8)
-        .find(|&class| ets.weights[usize::from(class)] > 0 && !ets.class_of_priority.contains(&class));
+    let of_trimmed = params.switch.trimming.and_then(|trimming| trimming.queue);
+    let is_idle = |&class: &u8| Some(class) != of_trimmed && !ets.class_of_priority.contains(&class);
+    let idle = (0..Priority::COUNT as u8).filter(is_idle).find(|&class| ets.weights[usize::from(class)] > 0);
     let is_default = ets.weights == Ets::default().weights;
     let share = format!("a share for class {}", idle.unwrap_or_default());
-    require(idle.is_none() || is_default, "ets.weights", share, "shares of classes that a priority maps to")
+    require(idle.is_none() || is_default, "ets.weights", share, "shares of classes that a priority maps to, or that switch.trimming.queue names")
 }
