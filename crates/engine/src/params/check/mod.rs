@@ -156,6 +156,10 @@ mod tests {
         let pfc = |priority| FlowControl::Pfc(Pfc { priorities: vec![Priority::new(priority)], ..Pfc::default() });
         assert_eq!(trims(&|params| params.transport = Transport::default()), "switch.trimming");
         assert_eq!(trims(&|params| params.other_transports = vec![Transport::default()]), "switch.trimming");
+        let datagrams = Transport::Uet(UetParams { delivery: Delivery::Uud, ..UetParams::default() });
+        let switch = SwitchParams { trimming: Some(Trimming::default()), ..SwitchParams::default() };
+        let error = check(&SimParams { transport: datagrams, switch, ..SimParams::default() }).unwrap_err().to_string();
+        assert!(error.contains("trimming beside transport.uet.delivery = \"uud\"; expected another delivery"), "{error}");
         assert_eq!(trims(&|params| params.flow_control = pfc(6)), "switch.trimming.priority");
         for size in [43, 4_085] {
             let trimming = Some(Trimming { size: Bytes::new(size), ..Trimming::default() });

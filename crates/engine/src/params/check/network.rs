@@ -10,7 +10,7 @@ use crate::constants;
 use crate::frame::size;
 use crate::params::{
     Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, OuterHeader, PeerResponse, Pfc, PfcWatchdog,
-    ReductionParams, SimParams, SwitchModel, SwitchParams, Threshold, Trimming,
+    ReductionParams, SimParams, SwitchModel, SwitchParams, Threshold, Transport, Trimming,
 };
 
 const CELL_MAX: Bytes = Bytes::new(64 << 10);
@@ -175,10 +175,17 @@ fn check_trimming(params: &SimParams) -> Checked {
     let expected = "a class, 0 to 7, of lossy priorities";
     let has_room = trimming.queue.is_none_or(|queue| queue < 8 && Priority::all().filter(is_of).all(is_lossy));
     require(has_room, "switch.trimming.queue", trimming.queue.unwrap_or_default(), expected)?;
-    let silent = params.transports().find(|transport| !transport.answers_trimmed());
-    let transport = silent.map_or("", |transport| transport.name());
-    let expected = "transport.uet: receivers of no other transport report a trimmed packet";
-    require(silent.is_none(), "switch.trimming", format!("trimming beside transport.{transport}"), expected)
+    params.transports().try_for_each(check_reports)
+}
+
+/// Rejects a transport whose receivers report no trimmed packet.
+fn check_reports(transport: &Transport) -> Checked {
+    let (beside, expected) = match transport.uet() {
+        Some(_) => ("uet.delivery = \"uud\"", "another delivery: nobody reports a trimmed datagram"),
+        None => (transport.name(), "transport.uet: receivers of no other transport report a trimmed packet"),
+    };
+    let mistake = format!("trimming beside transport.{beside}");
+    require(transport.answers_trimmed(), "switch.trimming", mistake, expected)
 }
 
 /// Code points that other switches map to the priority of trimmed packets, by class selectors (RFC 2474).
