@@ -135,6 +135,13 @@ impl RunConstants {
             .fold(0, |mask, priority| mask | 1 << self.scheduler.class_of_priority[priority])
     }
 
+    /// Classes whose queues may have packets of a priority: that of its map, and of trimmed packets the static one.
+    pub fn queues_of(&self, priority: u8) -> impl Iterator<Item = usize> {
+        let trimming = self.params.switch.trimming.filter(|trimming| trimming.priority.get() == priority);
+        let fixed = trimming.map(|trimming| trimming.class(&self.params.ets));
+        std::iter::once(self.scheduler.class(priority)).chain(fixed)
+    }
+
     /// The groups that pause together with `group`.
     pub fn coupled_groups(&self, group: usize) -> Range<usize> {
         if self.is_coupled { 1..self.group_count } else { group..group + 1 }

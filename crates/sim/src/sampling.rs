@@ -304,8 +304,8 @@ fn occupancy(owners: Owners<'_>, now: Time, index: PortIndex, priority: u8) -> u
             owners.switches.crossbars.queued(index, usize::from(priority)).0.into()
         }
         None => {
-            let class = owners.wires.constants.scheduler.class(priority);
-            owners.wires.ports[index].queue(class).bytes.into()
+            let queues = owners.wires.constants.queues_of(priority);
+            queues.map(|class| owners.wires.ports[index].queue(class).bytes.into()).max().unwrap_or_default()
         }
     }
 }

@@ -11,7 +11,8 @@ use super::Ets;
 pub struct Trimming {
     /// Size to which longer frames are cut, check sequence included, "44B" to "4084B". Default "128B".
     pub size: Bytes,
-    /// Priority of trimmed packets, which selects their queue. Without room there, they are dropped. Default 6.
+    /// Priority of trimmed packets, which selects their queue, in the switch that trims unless `queue` does. Without
+    /// room there, they are dropped. Default 6.
     pub priority: Priority,
     /// Code point of trimmed packets (DSCP), of those that switches map to `priority`. Absent: 8 times it, and 2.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -146,7 +146,8 @@ fn occupancy(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
             shard.switches.crossbars.queued(index, priority.index()).1.into()
         }
         None => {
-            u64::from(shard.wires.ports[index].queue(shard.wires.constants.scheduler.class(priority.get())).bytes_max)
+            let queues = shard.wires.constants.queues_of(priority.get());
+            queues.map(|class| shard.wires.ports[index].queue(class).bytes_max.into()).max().unwrap_or_default()
         }
     }
 }

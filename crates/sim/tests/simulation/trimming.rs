@@ -69,7 +69,8 @@ fn each_trimmed_packet_is_reported_and_sent_again_and_nothing_is_dropped() {
 }
 
 /// A static queue of class 5, strict beside the shared class 7 of acknowledgements and priority 6 by its map, trims as
-/// many packets as one by the map: class 5 holds nothing else, and data waits for it alike.
+/// many packets as one by the map: class 5 holds nothing else, and data waits for it alike. Tables have its occupancy
+/// beside the priority of trimmed packets.
 #[test]
 fn trimmed_packets_may_join_a_static_queue() {
     let [by_map, fixed] = [None, Some(5)].map(|queue| {
@@ -80,9 +81,14 @@ fn trimmed_packets_may_join_a_static_queue() {
         checked(&experiment(one_switch(9), params, vec![job_of(incast(8, 200_000), Priority::new(0))]), 6_400_000)
     });
     assert!(fixed.flows == by_map.flows && trimmed(&fixed) == trimmed(&by_map));
+    let [of_fixed, of_map] = [&fixed, &by_map].map(|report| {
+        let own = report.ports.iter().filter(|row| row.priority == Priority::new(6) && row.node == "switch0");
+        own.map(|row| row.occupancy_bytes_max).max()
+    });
+    assert!(of_map > Some(0) && of_fixed == of_map, "{of_fixed:?} {of_map:?}");
 }
 
-/// A static queue that shares the link with data half and half delays reports, which a strict one does not.
+/// A static queue that has a hundredth of the link delays reports, which a strict one does not.
 #[test]
 fn the_weight_of_a_static_queue_is_that_of_trimmed_packets() {
     let ends = [None, Some(1)].map(|queue| {
