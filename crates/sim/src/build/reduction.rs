@@ -175,16 +175,6 @@ impl TreeLoads {
     }
 }
 
-/// Takes the candidate that the fewest trees have, the first of several.
-fn take_least_loaded<K: Ord + Copy>(
-    loads: &mut BTreeMap<K, u32>,
-    candidates: impl IntoIterator<Item = K>,
-) -> Option<K> {
-    let least = candidates.into_iter().min_by_key(|key| loads.get(key).copied().unwrap_or_default())?;
-    *loads.entry(least).or_default() += 1;
-    Some(least)
-}
-
 impl Tree {
     /// A tree over the switches of `hosts`, of which a host has several ranks where it comes again.
     fn new(topology: &Topology, hosts: &[HostId], loads: &mut TreeLoads) -> Option<Tree> {
@@ -203,13 +193,15 @@ impl Tree {
         Some(tree)
     }
 
-    /// Joins a switch to the root.
+    /// Joins a switch to the root: by switches that the tree has already, and by the links that the fewest trees have.
     fn join(&mut self, topology: &Topology, mut at: SwitchId, loads: &mut BTreeMap<ChannelId, u32>) {
         while at != self.root && !self.up.contains_key(&at) {
             let leads = |&(_, to): &(ChannelId, SwitchId)| above(topology, to).contains(&self.root);
             let choices: BTreeMap<_, _> = ups(topology, at).filter(leads).collect();
-            let channel = take_least_loaded(loads, choices.keys().copied()).expect("the root is above its leaves");
-            let to = choices[&channel];
+            let key =
+                |(channel, to): &(ChannelId, SwitchId)| (!self.children.contains_key(to), loads.get(channel).copied());
+            let (channel, to) = choices.into_iter().min_by_key(key).expect("the root is above its leaves");
+            *loads.entry(channel).or_default() += 1;
             self.up.insert(at, channel);
             *self.children.entry(to).or_default() += 1;
             at = to;

@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputErrors, Prior
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{FlowControl, PortChoice, ReductionParams, RoceVersion, SimParams, SwitchModel};
 use etherweave_sim::{Experiment, Job, PairConnections, Report, Simulation, tree_costs};
-use etherweave_topology::{Family, FatTree, KAryFatTree, Node, Topology, Torus};
+use etherweave_topology::{Custom, Family, FatTree, KAryFatTree, Node, Topology, Torus};
 use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
 use etherweave_workload::{Block, Op, Program, Traffic};
 
@@ -313,6 +313,25 @@ fn jobs_of_a_pod_take_its_roots_in_turn_whatever_others_do() {
         .to_vec();
     down.sort_unstable();
     assert_eq!(down, [0, 2 * count, 2 * count, 2 * count]);
+}
+
+/// Leaves s0 and s1 below s3 and s4, s2 below s5, and s6 above these three. The first job climbs from s0 by s3; leaves
+/// of the second one meet in one switch all the same, so that its vector goes to s6 once.
+#[test]
+fn leaves_of_a_tree_meet_below_its_root_whatever_other_trees_load() {
+    let cables = [(0, 3), (0, 4), (1, 3), (1, 4), (2, 5), (3, 6), (4, 6), (5, 6)];
+    let hosts: String = (0..6).map(|host| format!("h{host},s{},100Gb/s,3m\n", host / 2)).collect();
+    let links = hosts + &cables.map(|(a, b)| format!("s{a},s{b},100Gb/s,3m\n")).concat();
+    let topology = Custom { hosts: 6, links, ..Custom::default() }.generate().unwrap();
+    let calls = |hosts: &[u32]| Job {
+        hosts: hosts.iter().copied().map(HostId::new).collect(),
+        ..job_of(allreduces(hosts.len() as u32, 400_000, None, 1, Duration::ZERO), Priority::new(0))
+    };
+    let report = run(&experiment(topology, reducing(ideal()), vec![calls(&[0, 4]), calls(&[1, 2, 3, 5])]), 1);
+    let (count, _) = packets(&ideal(), 400_000);
+    let packets = |from, to| sent(&report, from, to).0;
+    assert_eq!(packets("s3", "s6") + packets("s4", "s6"), 2 * count, "each job once");
+    assert_eq!(packets("s6", "s3") + packets("s6", "s4"), 2 * count, "and back");
 }
 
 /// Two trees over two leaves of four ranks each, with a root each.

@@ -159,7 +159,10 @@ mod tests {
         let datagrams = Transport::Uet(UetParams { delivery: Delivery::Uud, ..UetParams::default() });
         let switch = SwitchParams { trimming: Some(Trimming::default()), ..SwitchParams::default() };
         let error = check(&SimParams { transport: datagrams, switch, ..SimParams::default() }).unwrap_err().to_string();
-        assert!(error.contains("trimming beside transport.uet.delivery = \"uud\"; expected another delivery"), "{error}");
+        assert!(
+            error.contains("trimming beside transport.uet.delivery = \"uud\"; expected another delivery"),
+            "{error}"
+        );
         assert_eq!(trims(&|params| params.flow_control = pfc(6)), "switch.trimming.priority");
         for size in [43, 4_085] {
             let trimming = Some(Trimming { size: Bytes::new(size), ..Trimming::default() });

@@ -335,5 +335,10 @@ fn check_ets(params: &SimParams) -> Checked {
     let idle = (0..Priority::COUNT as u8).filter(is_idle).find(|&class| ets.weights[usize::from(class)] > 0);
     let is_default = ets.weights == Ets::default().weights;
     let share = format!("a share for class {}", idle.unwrap_or_default());
-    require(idle.is_none() || is_default, "ets.weights", share, "shares of classes that a priority maps to, or that switch.trimming.queue names")
+    require(
+        idle.is_none() || is_default,
+        "ets.weights",
+        share,
+        "shares of classes that a priority maps to, or that switch.trimming.queue names",
+    )
 }
