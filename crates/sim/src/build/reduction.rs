@@ -161,10 +161,9 @@ struct TreeLoads {
 }
 
 impl TreeLoads {
-    /// Trees of the busiest link of the hosts by a port, then those of a root.
-    fn of(&self, topology: &Topology, hosts: &[HostId], port: usize, root: SwitchId) -> (Option<u32>, Option<u32>) {
-        let of_host = |&host: &HostId| self.channels.get(&topology.host_channels(host)[port]).copied();
-        (hosts.iter().filter_map(of_host).max(), self.roots.get(&root).copied())
+    /// Trees of the busiest link of the hosts by a port.
+    fn busiest(&self, topology: &Topology, hosts: &[HostId], port: usize) -> Option<u32> {
+        hosts.iter().filter_map(|&host| self.channels.get(&topology.host_channels(host)[port]).copied()).max()
     }
 
     fn add(&mut self, topology: &Topology, hosts: &[HostId], port: usize, root: SwitchId) {
@@ -180,9 +179,12 @@ impl Tree {
     fn new(topology: &Topology, hosts: &[HostId], loads: &mut TreeLoads) -> Option<Tree> {
         let leaves = |port| BTreeSet::from_iter(hosts.iter().map(|&host| leaf_of(topology, host, port)));
         let planes = Vec::from_iter((0..topology.planes()).map(leaves));
-        let of_plane = |(port, leaves)| roots(topology, leaves).into_iter().map(move |root| (port, root));
-        let choices = planes.iter().enumerate().flat_map(of_plane);
-        let (port, root) = choices.min_by_key(|&(port, root)| loads.of(topology, hosts, port, root))?;
+        let of_plane = |(port, leaves)| {
+            let busiest = loads.busiest(topology, hosts, port);
+            let of_root = |root| (busiest, loads.roots.get(&root).copied(), port, root);
+            roots(topology, leaves).into_iter().map(of_root).min()
+        };
+        let (.., port, root) = planes.iter().enumerate().filter_map(of_plane).min()?;
         loads.add(topology, hosts, port, root);
         let mut tree = Tree { root, port, up: BTreeMap::new(), children: BTreeMap::new() };
         for &host in hosts {
