@@ -210,7 +210,7 @@ impl UetSender {
         self.sent_packets += 1;
         let target = self.spend(packet.payload, params);
         let is_repeated = packet.repeats > 0;
-        let is_judged = is_repeated && self.judges(params);
+        let is_judged = is_repeated && Self::judges(params);
         self.inference.note_sending(number, packet.order, is_judged);
         let wants_ack = is_repeated || self.is_ack_needed(params);
         if wants_ack {

@@ -86,14 +86,19 @@ impl UetParams {
 }
 
 impl UetSender {
-    /// Whether overtaken packets are taken for lost. Receivers of ordered delivery report them.
-    pub(super) fn judges(&self, params: &UetParams) -> bool {
-        params.delivery != Delivery::Rod && self.reordering(params) > 0
+    /// Whether overtaken packets are taken for lost: by default the threshold is never 0.
+    fn infers(params: &UetParams) -> bool {
+        params.reordering_packets != Some(0)
+    }
+
+    /// Whether overtaken packets are taken for lost by their sender. Receivers of ordered delivery report them.
+    pub(super) fn judges(params: &UetParams) -> bool {
+        params.delivery != Delivery::Rod && Self::infers(params)
     }
 
     /// Takes packets for lost that too many sent after them have overtaken.
     pub(super) fn infer_losses(&mut self, now: Time, params: &UetParams) {
-        if !self.judges(params) {
+        if !Self::judges(params) {
             return;
         }
         let distance = self.reordering(params);
@@ -126,9 +131,7 @@ impl UetSender {
     /// them. They have as long as SLEEK waits for its probe, and at least the longest round trip so far, doubled with
     /// each tail lost in a row.
     pub(super) fn await_tail(&mut self, now: Time, params: &UetParams) -> Option<Time> {
-        // By default the threshold is never 0.
-        let infers = params.delivery != Delivery::Uud && params.reordering_packets != Some(0);
-        if !infers || !self.is_tail(params) {
+        if params.delivery == Delivery::Uud || !Self::infers(params) || !self.is_tail(params) {
             return None;
         }
         let patience = match &self.congestion {
