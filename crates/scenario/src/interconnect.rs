@@ -6,13 +6,15 @@
 
 mod profile;
 mod shipped;
+mod without;
 
 use etherweave_primitives::{InputError, InputErrors};
 use etherweave_topology::{Topology, TopologyKind};
 use toml::{Table, Value};
 
 use crate::{ScenarioError, document::Document, files, files::complete, reader};
-use profile::{Interconnect, LINK};
+use profile::Interconnect;
+use without::leave_out;
 
 pub(crate) use profile::Figure;
 pub(crate) use shipped::names;
@@ -67,31 +69,6 @@ pub(crate) fn insert(document: &mut Document) -> Result<Vec<Figure>, ScenarioErr
     set_rates(&mut document.values, &interconnect.link);
     let figures = interconnect.figures.into_iter();
     Ok(figures.filter(|figure| figure.is_in(&document.values)).collect())
-}
-
-/// Takes keys, with dots, out of the values of a profile.
-fn leave_out(keys: &[String], interconnect: &mut Interconnect) -> Result<(), InputError> {
-    for (number, key) in keys.iter().enumerate() {
-        let (profile, own) = match key.split_once('.') {
-            Some((LINK, own)) => (&mut interconnect.link, own),
-            Some(_) | None => (&mut interconnect.scenario, key.as_str()),
-        };
-        let expected = match key.strip_suffix(".profile") {
-            Some(table) => format!("\"{table}\", the table whose keys the name of a profile stands for"),
-            None => "a key that the profile sets: \"transport.uet.nscc\"".to_owned(),
-        };
-        let is_set = remove(profile, own).is_some();
-        InputError::unless(is_set, format!("{TABLE}.without.{number}"), format!("\"{key}\""), expected)?;
-    }
-    interconnect.figures.retain(|figure| !keys.contains(&figure.key));
-    Ok(())
-}
-
-/// Removes a key, with dots.
-fn remove(values: &mut Table, key: &str) -> Option<Value> {
-    let (tables, last) = key.rsplit_once('.').unwrap_or(("", key));
-    let mut parts = tables.split('.').filter(|part| !part.is_empty());
-    parts.try_fold(values, |table, part| table.get_mut(part)?.as_table_mut())?.remove(last)
 }
 
 /// A fabric that is given is not changed, and has a routing of its own unless it is of the profile's family.
@@ -232,6 +209,26 @@ mod tests {
         assert_eq!(Scenario::parse(&plain.resolved(), "x.toml", &[]).unwrap().resolved(), plain.resolved());
         let unknown = error(&format!("{profile}without = [\"switch.trimming\", \"transport.uet.nsc\"]"));
         assert!(unknown.contains("interconnect.without.1: \"transport.uet.nsc\""), "{unknown}");
+    }
+
+    #[test]
+    fn keys_to_leave_out_that_a_profile_does_not_set_have_the_nearest_that_it_sets() {
+        let left_out =
+            |profile: &str, keys: &str| error(&format!("[interconnect]\nprofile = \"{profile}\"\nwithout = [{keys}]"));
+        let mistyped = left_out("ultra-ethernet-400", "\"switch.triming\"");
+        assert!(mistyped.contains("a key that the profile sets; nearest is `switch.trimming`"), "{mistyped}");
+        for table in ["link.host_rate", "link"] {
+            let of_links = left_out("infiniband-ndr", &format!("\"{table}\""));
+            assert!(of_links.contains("a key that the profile sets: link."), "{of_links}");
+        }
+        let product = left_out("infiniband-ndr", "\"product\"");
+        assert!(product.contains("a key that the profile sets: flow_control, "), "{product}");
+        for again in ["switch.trimming", "switch.trimming.size"] {
+            let twice = left_out("ultra-ethernet-400", &format!("\"switch.trimming\", \"{again}\""));
+            let mistake =
+                format!("interconnect.without.1: \"{again}\" beside \"switch.trimming\"; expected each key once");
+            assert!(twice.contains(&mistake), "{twice}");
+        }
     }
 
     /// Links of hosts have 50 Gb/s in the profile, and others 200; the default of a fabric is 100.
