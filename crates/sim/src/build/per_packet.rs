@@ -1,5 +1,7 @@
 //! Whether a run has the priorities that its routing needs.
 
+use std::ops::RangeInclusive;
+
 use etherweave_engine::params::FlowControl;
 use etherweave_primitives::{InputError, Priority};
 
@@ -26,8 +28,22 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
             let expected = format!("at most {}: {} takes {count} priorities", 8 - count, prepared.name());
             return Err(InputError::new(format!("job.{number}.priority"), first, expected));
         }
+        apart(experiment, number, first..=last)?;
         lossless(experiment, prepared.name(), first, last)
     })
+}
+
+/// Rejects a job of which packets are raised into a queue of trimmed ones, which would join the queue that is full.
+fn apart(experiment: &Experiment, job: usize, priorities: RangeInclusive<u8>) -> Result<(), InputError> {
+    let Some(trimming) = experiment.params.switch.trimming else { return Ok(()) };
+    let class = |priority: u8| experiment.params.ets.class_of_priority[usize::from(priority)];
+    let is_shared = |priority: &u8| *priority == trimming.priority.get() || Some(class(*priority)) == trimming.queue;
+    let Some(shared) = priorities.clone().find(is_shared) else { return Ok(()) };
+    let key = if shared == trimming.priority.get() { "priority" } else { "queue" };
+    let mistake = format!("{}, raised up to {}", priorities.start(), priorities.end());
+    let expected =
+        format!("priorities apart from switch.trimming.{key}: trimmed packets would join the queue that is full");
+    Err(InputError::new(format!("job.{job}.priority"), mistake, expected))
 }
 
 fn lossless(experiment: &Experiment, routing: &str, first: u8, last: u8) -> Result<(), InputError> {

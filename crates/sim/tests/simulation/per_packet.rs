@@ -6,10 +6,11 @@ use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Bytes, Duration, Priority, Time};
 use etherweave_routing::{ElasticTreeParams, FabricOf, MeasurementParams, Outage, RoutingKind};
 use etherweave_sim::params::{
-    Credits, FlowControl, LossDetection, Pfc, SimParams, SwitchModel, SwitchParams, Transport,
+    Credits, FlowControl, LossDetection, Pfc, SimParams, SwitchModel, SwitchParams, Transport, Trimming,
 };
 use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report, Simulation};
 use etherweave_topology::{Dragonfly, FatTree, FlattenedButterfly, Topology, TopologyKind};
+use etherweave_transport::uet::UetParams;
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job_of, one_message, roce, run, selective};
@@ -244,6 +245,28 @@ fn priorities_that_a_routing_needs_must_be_lossless() {
                     raises the priority of packets with their hops";
     assert_eq!(rejected(0, 2).as_deref(), Some(expected));
     assert_eq!(rejected(6, 7).as_deref(), Some("job.0.priority: 6; expected at most 5: ugal_local takes 3 priorities"));
+}
+
+/// Packets of priority 0 are raised to 1 and 2.
+#[test]
+fn raised_priorities_are_apart_from_queues_of_trimmed_packets() {
+    let topology = TopologyKind::Dragonfly(Dragonfly::default()).generate().unwrap();
+    let prepared = PreparedRouting::new(RoutingKind::UgalLocal(Default::default()), &topology).unwrap();
+    let rejected = |priority, queue| {
+        let params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
+        let mut experiment = with_routing(&topology, prepared.clone(), params, shift(&topology, 1, 1));
+        experiment.params.flow_control = FlowControl::None {};
+        let priority = Priority::new(priority);
+        experiment.params.switch.trimming = Some(Trimming { priority, queue, ..Trimming::default() });
+        Simulation::build(&experiment, 1).err().map(|errors| errors.to_string())
+    };
+    let expected = |key| {
+        let apart =
+            format!("expected priorities apart from switch.trimming.{key}: trimmed packets would join the queue");
+        Some(format!("job.0.priority: 0, raised up to 2; {apart} that is full"))
+    };
+    assert_eq!([rejected(5, None), rejected(5, Some(3))], [None, None]);
+    assert_eq!([rejected(5, Some(1)), rejected(2, None)], [expected("queue"), expected("priority")]);
 }
 
 /// 800 packets for the one link to the next group, of each of nine groups, under a controller.
