@@ -313,7 +313,9 @@ fn check_programs(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
             Traffic::Ranks(programs) => ("sleeps or computes", programs.iter().map(Program::iterations).sum()),
             Traffic::Graphs { ranks, iterations } => {
                 let rows: u64 = ranks.iter().map(|graph| graph.rows()).sum();
-                ("computes", u64::from(*iterations) * rows)
+                let transfers = ranks.iter().any(|graph| !graph.facts().transfer_max.is_zero());
+                let what = if transfers { "computes or transfers within its node" } else { "computes" };
+                (what, u64::from(*iterations) * rows)
             }
             Traffic::Streams(_) => continue,
         };
@@ -361,7 +363,7 @@ fn check_streams(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
     InputError::unless(has_streams || warm_up.is_zero(), "run.warm_up", warm_up, expected)
 }
 
-/// The longest time that a rank does nothing but compute, sleep or transfer in its node.
+/// The longest time in which no computation, sleep or transfer in its node of a rank ends.
 fn longest_rest(traffic: &Traffic) -> Duration {
     match traffic {
         Traffic::Ranks(programs) => longest_of_programs(programs),

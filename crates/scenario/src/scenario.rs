@@ -157,7 +157,8 @@ params! {
         /// Start of the measurement of the goodput of streams. Default "0s".
         pub warm_up: Duration = Duration::ZERO,
         /// Simulated time without progress after which the run ends as stuck. Absent: 10 s, and so much more than the
-        /// latest start of a job, the longest computation or the longest sleep where that is 10 s or longer.
+        /// latest start of a job, the longest computation or sleep, or three times the longest transfer within a node,
+        /// where that is 10 s or longer.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub stall_limit: Option<Duration> = None,
         /// Whether to compute the fingerprint. Default true.

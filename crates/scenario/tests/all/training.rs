@@ -17,14 +17,24 @@ struct Step {
     parts: serde_json::Value,
 }
 
-/// The keys of `training` on so many hosts of one switch.
-fn step(ranks: u32, keys: &str) -> Step {
+/// The table of `training` with these keys.
+fn table(ranks: u32, keys: &str) -> String {
     let node = if keys.contains("node") { "" } else { "node.accelerators = 1\n" };
-    let training = format!("ranks = {ranks}\nmodel = {{ {MODEL} }}\n{node}{keys}\n");
-    let text = format!(
+    format!("ranks = {ranks}\nmodel = {{ {MODEL} }}\n{node}{keys}\n")
+}
+
+/// The same on so many hosts of one switch.
+fn scenario(ranks: u32, keys: &str) -> String {
+    let training = table(ranks, keys);
+    format!(
         "topology.single_switch = {{ hosts = {ranks}, rate = \"400Gb/s\" }}\ninterconnect.profile = \
          \"ethernet-400-roce\"\nrun.fidelity = \"flow\"\n[[job]]\nname = \"step\"\n[job.workload.training]\n{training}"
-    );
+    )
+}
+
+/// A run of it.
+fn step(ranks: u32, keys: &str) -> Step {
+    let text = scenario(ranks, keys);
     let run = Run::start(&text, "x.toml", &[], 1, &[]).unwrap_or_else(|error| panic!("{error}"));
     let outcome = run.finish(&mut |_| true).0;
     let times = |table: &str, column: &str| {
@@ -38,7 +48,7 @@ fn step(ranks: u32, keys: &str) -> Step {
     };
     let longest = |times: Vec<f64>| times.into_iter().fold(0.0, f64::max);
     let shortest = times("repetitions", "waited_ns").into_iter().reduce(f64::min);
-    let values: toml::Value = toml::from_str(&training).unwrap();
+    let values: toml::Value = toml::from_str(&table(ranks, keys)).unwrap();
     let workload = serde_json::json!({ "training": values }).to_string();
     let parts = workload_figures(&workload, 1).unwrap_or_else(|error| panic!("{error}"));
     Step {
@@ -101,6 +111,23 @@ fn gradients_and_layers_share_the_links_of_a_node() {
     // no deadlock.
     let slow = keys.replace("800Gb/s", "800kb/s");
     near(exposed(4, &slow), (of_layers + 4.0 * PARAMETERS / 2.0) / 100e3);
+}
+
+/// A transfer of 16 MiB at 0.5 GB/s takes 34 ms, and three at once 101 ms: all of a step, one after another, take some
+/// seconds, but the next of them ends within a second.
+#[test]
+fn the_limit_without_progress_is_that_of_transfers_at_once() {
+    let node = "node = { accelerators = 4, rate = \"4Gb/s\", latency = \"0s\" }";
+    let keys =
+        format!("{node}\nper_teraflop = \"1us\"\nbatch = 16\nparallel = {{ tensor = 2, pipeline = 1, zero = 3 }}");
+    let with_limit = |limit: &str| {
+        let text = scenario(4, &keys).replace("run.fidelity", &format!("run.stall_limit = \"{limit}\"\nrun.fidelity"));
+        Run::start(&text, "x.toml", &[], 1, &[]).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(with_limit("1s"), Ok(()));
+    let error = with_limit("80ms").unwrap_err();
+    let expected = "for which job.0 computes or transfers within its node: that is waiting, not stuck";
+    assert!(error.contains("run.stall_limit: 80ms; expected more than ") && error.contains(expected), "{error}");
 }
 
 /// Computation is divided in picoseconds, once for each round [s].

@@ -34,6 +34,8 @@ pub struct GraphFacts {
     pub computed_ps: u64,
     /// Its transfers within its node, at most the largest number [ps].
     pub transferred_ps: u64,
+    /// Its longest transfer within its node, alone.
+    pub transfer_max: Duration,
     /// Its longest computation.
     pub computation_max: Duration,
     /// Whether it receives from any rank or with any tag.
@@ -49,6 +51,10 @@ pub struct GraphFacts {
 }
 
 impl GraphFacts {
+    /// Transfers of a rank that may be within its node at once: parameters, gradients and what a layer exchanges are a
+    /// chain each.
+    pub const TRANSFERS_AT_ONCE_MAX: u64 = 3;
+
     /// Those of operations.
     pub(crate) fn of(ops: impl Iterator<Item = GraphOp>) -> GraphFacts {
         let mut facts = GraphFacts::default();
@@ -82,6 +88,7 @@ impl GraphFacts {
             GraphOp::Transfer { duration, .. } => {
                 self.computed_ps = self.computed_ps.saturating_add(duration.as_ps());
                 self.transferred_ps = self.transferred_ps.saturating_add(duration.as_ps());
+                self.transfer_max = self.transfer_max.max(duration);
             }
             GraphOp::Copy { .. } => {}
             // At most what came before, which is more than the time that is repeated: a part of it.
@@ -93,10 +100,11 @@ impl GraphFacts {
         }
     }
 
-    /// Longest time in which it does nothing but compute, or transfer in its node: transfers at once end when all of
-    /// them would have ended one after another, or before.
+    /// Longest time in which no computation and no transfer in its node ends: the next of transfers at once ends when
+    /// all of them would have ended one after another, or before.
     pub fn rest_max(&self) -> Duration {
-        self.computation_max.max(Duration::from_ps(self.transferred_ps))
+        let at_once = self.transfer_max.as_ps().saturating_mul(GraphFacts::TRANSFERS_AT_ONCE_MAX);
+        self.computation_max.max(Duration::from_ps(at_once.min(self.transferred_ps)))
     }
 
     /// Adds so many messages each way, of these lengths [B].

@@ -1,9 +1,9 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
 use super::{AcceleratorNode, Outermost, Parallelism, Training, Transformer, groups::Numbering};
-use crate::{Graph, GraphOp, Traffic, check_graphs, collective::Library, generator::Generator};
+use crate::{Graph, GraphFacts, GraphOp, Traffic, check_graphs, collective::Library, generator::Generator};
 
 /// 4 layers of width 64, so that a step is small.
 pub(super) fn small() -> Training {
@@ -66,6 +66,54 @@ fn every_plan_sends_what_is_received() {
             assert_eq!(check_graphs(&graphs), Ok(()), "{parallel:?}");
         }
     }
+}
+
+/// How many transfers in the node may be in progress at once, if all else takes no time and `end` takes the next that
+/// ends.
+fn transfers_at_once(graph: &Graph, end: fn(&mut VecDeque<u32>) -> Option<u32>) -> u64 {
+    let nodes = graph.nodes().unwrap();
+    let mut waits = nodes.waits().to_vec();
+    let mut ready: Vec<u32> = (0..).zip(&waits).filter(|&(_, &count)| count == 0).map(|(node, _)| node).collect();
+    let (mut transfers, mut at_once) = (VecDeque::new(), 0);
+    loop {
+        let complete = match ready.pop() {
+            Some(node) if matches!(nodes.op(node), GraphOp::Transfer { .. }) => {
+                transfers.push_back(node);
+                at_once = at_once.max(transfers.len() as u64);
+                continue;
+            }
+            Some(node) => node,
+            None => match end(&mut transfers) {
+                Some(node) => node,
+                None => return at_once,
+            },
+        };
+        for &node in nodes.after(complete).iter().chain(nodes.after_start(complete)) {
+            waits[node as usize] -= 1;
+            ready.extend((waits[node as usize] == 0).then_some(node));
+        }
+    }
+}
+
+/// The limit of a run without progress counts on it.
+#[test]
+fn parameters_gradients_and_layers_are_a_chain_of_transfers_each() {
+    let plan = |zero, prefetch| Parallelism {
+        tensor: 2,
+        zero,
+        prefetch,
+        bucket: Some(Bytes::new(20_000)),
+        ..small().parallel
+    };
+    let at_once = [plan(0, false), plan(1, true), plan(2, false), plan(3, false)].map(|parallel| {
+        let node = AcceleratorNode { accelerators: 4, ..AcceleratorNode::default() };
+        let training = Training { ranks: 8, node, parallel, ..small() };
+        let graphs = training.graphs().unwrap();
+        let orders = [VecDeque::pop_front, VecDeque::pop_back];
+        let counts = graphs.iter().flat_map(|graph| orders.map(|end| transfers_at_once(graph, end)));
+        counts.max().unwrap()
+    });
+    assert_eq!(at_once, [2, 2, 2, GraphFacts::TRANSFERS_AT_ONCE_MAX]);
 }
 
 /// Without gradients that are exchanged in time, a step computes what the model counts, shared by all.
