@@ -158,17 +158,25 @@ impl Simulation {
         let around = Surroundings {
             in_host: constants.params.host.shared_memory.latency,
             latency: &|source, destination| latencies.between(source, destination),
-            line: &|host, bytes| self.line_time(host, bytes),
+            line: &|hosts, bytes| self.line_time(hosts, bytes),
             drain: &|bytes| drained.serialization_time(Bytes::new(bytes)),
         };
         paths(logs, &Occupations::new(logs, iterations), &around)
     }
 
-    /// How long some bytes take on all links of a host together.
-    fn line_time(&self, host: u32, bytes: u64) -> Duration {
+    /// How long some bytes take on the links of the slower of two hosts: on all of a host together where packets take
+    /// ports in turn, otherwise on one, as those of a tree always do.
+    fn line_time(&self, hosts: [u32; 2], bytes: u64) -> Duration {
         let topology = &self.names.topology;
-        let rates = topology.host_channels(HostId::new(host)).iter().map(|&channel| topology.channel(channel).rate);
-        BitRate::from_bps(rates.map(BitRate::as_bps).sum()).serialization_time(Bytes::new(bytes))
+        let shard = self.shards.first().expect("a process has a shard");
+        let is_in_turn = shard.wires.constants.params.ports.choice.is_per_packet() && hosts[0] != hosts[1];
+        let time = |host| {
+            let channels = topology.host_channels(HostId::new(host)).iter();
+            let rates = channels.map(|&channel| topology.channel(channel).rate.as_bps());
+            let rate = if is_in_turn { rates.sum() } else { rates.max().unwrap_or(0) };
+            BitRate::from_bps(rate).serialization_time(Bytes::new(bytes))
+        };
+        time(hosts[0]).max(time(hosts[1]))
     }
 
     /// All ports in the order of nodes.

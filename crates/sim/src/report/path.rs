@@ -186,8 +186,9 @@ pub(super) struct Surroundings<'s> {
     pub in_host: Duration,
     /// Latency from one host to another, by their numbers.
     pub latency: &'s dyn Fn(u32, u32) -> Duration,
-    /// How long some bytes take on all links of a host together, by its number.
-    pub line: &'s dyn Fn(u32, u64) -> Duration,
+    /// How long some bytes take on the links of the slower of two hosts, by their numbers; a tree's are those of a host
+    /// to itself.
+    pub line: &'s dyn Fn([u32; 2], u64) -> Duration,
     /// How long a NIC takes some bytes to memory.
     pub drain: &'s dyn Fn(u64) -> Duration,
 }
@@ -361,12 +362,11 @@ impl<'s> Walk<'s> {
     fn add_message(&mut self, rank: u32, (name, origin): (Option<MessageName>, &Origin), first: Time, time: Time) {
         let start = origin.at.max(first);
         let [host, other] = [rank, origin.source].map(|rank| self.log(rank).host);
-        let line = [host, other].map(|host| (self.around.line)(host, origin.bytes));
         let way = |from, to| if from == to { Duration::ZERO } else { (self.around.latency)(from, to) };
         let asked = if origin.part == PathPart::Rendezvous { way(host, other) } else { Duration::ZERO };
         let latency = asked + way(other, host);
         let arrived = origin.arrived.unwrap_or(time).clamp(start, time);
-        let line = line[0].max(line[1]);
+        let line = (self.around.line)([host, other], origin.bytes);
         let line_from = before(arrived, line).max(start);
         let drain = if host == other { line } else { (self.around.drain)(origin.bytes).max(line) };
         let bus_from = before(line_from, drain - line).max(start);

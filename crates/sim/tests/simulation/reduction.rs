@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputErrors, Priority, SwitchId};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{FlowControl, PortChoice, ReductionParams, RoceVersion, SimParams, SwitchModel};
-use etherweave_sim::{Experiment, Job, PairConnections, Report, Simulation, tree_costs};
+use etherweave_sim::{Experiment, Job, PairConnections, PathPart, Report, Simulation, tree_costs};
 use etherweave_topology::{Custom, Family, FatTree, KAryFatTree, Node, Topology, Torus};
 use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
 use etherweave_workload::{Block, Op, Program, Traffic};
@@ -119,6 +119,25 @@ fn a_tree_is_in_a_plane_and_trees_take_planes_in_turn() {
         report.iterations.iter().map(|row| row.duration.as_ps()).max().unwrap() as f64
     });
     assert!((1.9..2.0).contains(&(times[0] / times[1])), "{times:?}");
+}
+
+/// An all-reduce on idle links takes the time of its bytes on one link of a host, however many planes there are, and
+/// whatever its packets would do elsewhere.
+#[test]
+fn the_line_of_a_tree_is_one_link_of_its_plane() {
+    for (planes, choice) in [(1, PortChoice::RoundRobin), (2, PortChoice::RoundRobin), (2, PortChoice::PerPacket)] {
+        let mut experiment = reduction(tree(2), ideal(), allreduces(8, 1_000_000, None, 1, Duration::ZERO));
+        experiment.topology = tree(2).in_planes(planes).unwrap();
+        experiment.params.ports.choice = choice;
+        experiment.observes_ranks = true;
+        let path = run(&experiment, 1).observed.expect("ranks are observed").path;
+        let time = |part| -> u64 {
+            let rows = path.iter().filter(|row| row.part == part);
+            rows.map(|row| row.end.since(row.start).as_ps()).sum()
+        };
+        let [line, queues] = [PathPart::Line, PathPart::Network].map(time);
+        assert!(line > 10 * queues, "{planes} planes, {choice:?}: {line} ps on the link, {queues} ps in queues");
+    }
 }
 
 /// The level of each switch, and the first rank below it.
