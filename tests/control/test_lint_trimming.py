@@ -204,6 +204,10 @@ def test_a_class_of_trimmed_packets_that_others_have_is_a_fault() -> None:
         for marks in tables["TC_TO_DSCP_MAP"].values():
             marks["6"] = marks.pop("8")
 
+    def add_unused(tables: Tables) -> None:
+        tables["DSCP_TO_TC_MAP"]["UNUSED"] = {"5": "8"}
+
+    assert faults(add_unused, code_point=48, last_hop_code_point=49) == []
     text = "tc_value 6, the class of DSCP 48, 49, 50, 51, 52, 53, 54, 55, which ports change too"
     assert faults(share, code_point=48, last_hop_code_point=49) == [
         ("SWITCH_TRIMMING|GLOBAL", text, "a class that DSCP_TO_TC_MAP does not have")

@@ -74,8 +74,11 @@ def _own_class(switch: ConfiguredSwitch, entry: Mapping[str, Any]) -> Iterator[L
     if entry.get(BY_CLASS[0]) != BY_CLASS[1] or "tc_value" not in entry:
         return
     own = str(entry["tc_value"])
-    maps = switch.tables.get("DSCP_TO_TC_MAP", {}).values()
-    shared = {dscp for row in maps for dscp, number in row.items() if str(number) == own}
+    ports = switch.tables.get("PORT_QOS_MAP", {}).values()
+    bound = {reference(port.get("dscp_to_tc_map")) for port in ports}
+    maps = switch.tables.get("DSCP_TO_TC_MAP", {}).items()
+    rows = [row for name, row in maps if name in bound]
+    shared = {dscp for row in rows for dscp, number in row.items() if str(number) == own}
     if shared:
         marks = ", ".join(sorted(shared, key=lambda dscp: (len(dscp), dscp)))
         text = f"tc_value {own[:20]}, the class of DSCP {marks[:60]}, which ports change too"
