@@ -10,6 +10,8 @@ import etherweave
 
 FRAME, PAYLOAD = 4_222, 4_096
 """A full packet on the wire, and what it carries [B]."""
+RESERVE = 10_240
+"""Default of ``switch.reserve`` [B]."""
 
 
 def link_us(size: float) -> float:
@@ -68,10 +70,14 @@ def test_a_late_joiner_gets_its_share() -> None:
     assert first < 1.02 * link_us(15e6)
 
 
-def test_credits_keep_an_incast_of_64_within_3_percent_of_the_link() -> None:
+def test_credits_keep_an_incast_of_64_within_3_percent_and_its_queue_below_a_round_trip() -> None:
+    """A queue may take the reserve of the port beside the threshold, which is a round trip."""
     fabric = {"leaves": 5, "hosts_per_leaf": 16, "cores": 16, "links_per_core": 1}
     incast = {"sources": 64, "message": "2MB", "messages": 1}
     done = run("rccc", {"fat_tree": fabric}, {"incast": incast})
     end = done.to_polars("streams")["end_ns"].max()
     assert isinstance(end, float)
     assert link_us(128e6) < end / 1_000 < 1.03 * link_us(128e6)
+    ports = done.to_polars("ports").to_dicts()
+    queues = [port["occupancy_bytes_max"] for port in ports if port["node"] == "leaf0"]
+    assert max(queues) < 6 * 100e3 / 8 + RESERVE
