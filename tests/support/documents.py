@@ -24,6 +24,8 @@ PICTURE = re.compile(r"!\[[^\]]*\]\(([^):]+\.svg)\)")
 PROMPT = re.compile(r"^\$ ", re.M)
 REAL_TIME = re.compile(r"in [\d.]+ s \([\d.]+ M/s\)")
 COLUMNS = 100  # Width of the terminal.
+CORES = 2
+"""Most cores of a command: what it prints of workers is the same on larger machines."""
 PROGRAMS = Path(sys.executable).parent
 """Directory of the ``etherweave`` that commands of a page call."""
 
@@ -70,11 +72,20 @@ def run(part: str, home: Path, programs: Path = PROGRAMS) -> str:
         text=True,
         check=False,
         timeout=120,
+        preexec_fn=take_few_cores,
     )
     printed = done.stdout + without_progress(done.stderr)
     is_shown = pattern(plain(shown)).fullmatch(plain(printed))
     printed = re.sub(r" +$", "", printed, flags=re.M)
     return f"$ {line}\n{shown if is_shown else printed}"
+
+
+def take_few_cores() -> None:
+    """Leave a process some cores, others than those of the test's neighbours where it can."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        first = CORES * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+        os.sched_setaffinity(0, {cores[(first + place) % len(cores)] for place in range(CORES)})
 
 
 def plain(text: str) -> str:
