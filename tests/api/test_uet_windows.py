@@ -50,7 +50,7 @@ def ends_us(topology: dict[str, Any], *flows: tuple[int, int, int]) -> list[floa
 
 
 def test_a_lone_flow_over_two_tiers_fills_its_link() -> None:
-    """Over one switch it does not: see *Limits of small packets* on the page of the model."""
+    """Over one switch it does not: see *Small windows, small packets* on the page of the model."""
     (end,) = ends_us(TWO_TIERS, (0, 0, 10_000_000))
     assert link_us(10e6) < end < 1.01 * link_us(10e6)
 
@@ -70,8 +70,8 @@ def test_a_late_joiner_gets_its_share() -> None:
     assert first < 1.02 * link_us(15e6)
 
 
-def test_credits_keep_an_incast_of_64_within_3_percent_and_its_queue_below_a_round_trip() -> None:
-    """A queue may take the reserve of the port beside the threshold, which is a round trip."""
+def test_credits_keep_an_incast_of_64_within_3_percent_and_its_queue_short() -> None:
+    """The queue is at most the threshold, which is a round trip, and the reserve of the port."""
     fabric = {"leaves": 5, "hosts_per_leaf": 16, "cores": 16, "links_per_core": 1}
     incast = {"sources": 64, "message": "2MB", "messages": 1}
     done = run("rccc", {"fat_tree": fabric}, {"incast": incast})
