@@ -64,7 +64,6 @@ PREFIXES: dict[str, Callable[[int], str]] = {
     "a tabulator": lambda line: "\t",
     "blanks of a web page": lambda line: "\u00a0\u00a0",
     "braces": lambda line: "{0} ",
-    "colours of SageMaker": lambda line: "#033[34m",
 }
 
 

@@ -1,4 +1,4 @@
-"""Outputs of benchmarks as people keep them: encodings, web pages, logs, runs in one file."""
+"""Outputs of benchmarks as people keep them: encodings, logs, runs in one file."""
 
 import json
 import re
@@ -18,14 +18,6 @@ def test_a_text_is_read_in_each_form_in_which_systems_keep_it() -> None:
     entries = (json.dumps({"log": f"{line}\n", "stream": "stdout"}) for line in text.splitlines())
     for name, form in {
         "a log of Docker": "\n".join(entries) + "\n",
-        "a web page": f"<pre><code>{text}</code></pre>\n",
-        "ends of lines of a web page": text.replace("\n", "<br>\n"),
-        "colours without their first sign": text.replace("\n", "[0m\n"),
-        "colours written out": text.replace("\n", "^[[0m\n"),
-        "ends of lines written out": text.rstrip("\n").replace("\n", "\\n"),
-        "a string of a program": json.dumps(text),
-        "an apostrophe between thousands": re.sub(r"(?<=\d)(\d{3}\.)", r"'\1", text),
-        "a narrow blank between thousands": re.sub(r"(?<=\d)(\d{3}\.)", "\u202f\\1", text),
         "UTF-16 without a mark": decoded(text.encode("utf-16-le")),
         "UTF-16, large first": decoded(text.encode("utf-16-be")),
         "UTF-32": decoded(("\ufeff" + text).encode("utf-32-le")),

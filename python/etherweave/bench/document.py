@@ -1,6 +1,5 @@
 """Output texts: which benchmark wrote which part, and the results in each part."""
 
-import html
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -27,19 +26,8 @@ LINES_MAX = 1_000_000  # Most lines of a text that are read: some seconds' work.
 _WORD = re.compile(r"\w")
 _FLOOD = re.compile(r"\d{25,}|[ \t]{500,}")
 """No benchmark prints so many digits or blanks in a row; a sign in their place garbles the line."""
-_COLOUR = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))|"
-    r"(?:[#\\]0?33|\\x1[bB]|\\u001[bB]|\\e|\^\[|\u241b|<(?:ESC|0x1[bB])>)\[[\d;]{0,16}[mK]|"
-    r"\[0m|\[m(?=\s|$)|(?<!\w)\[\d{1,3}(?:;\d{1,3}){0,4}m"
-)
-"""Control sequences of terminals and titles of windows (ECMA-48, 5.4 and 5.6); colours whose first
-sign a log has written out, or lost."""
-_MARKUP = re.compile(
-    r"</?(?:pre|code|samp|tt|br|p|div|span|font|b|i|em|strong|li|td|tr)\b[^<>]{0,200}>",
-    re.IGNORECASE,
-)
-"""Tags of web pages around lines."""
-_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5}|#x[\da-fA-F]{1,4});")
+_COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+"""Control sequences of terminals and titles of windows (ECMA-48, 5.4 and 5.6)."""
 _COMMA = re.compile(r"(?<![\w.,=])(?<!,-)\d{1,9},\d{1,9}(?:,\d{3})*(?:\.\d+)?(?![\w,])")
 _LOGGED = ("log", "message", "msg", "MESSAGE", "textPayload", "line")
 """Keys under which log collectors keep a line: Docker, journals, clouds."""
@@ -47,11 +35,8 @@ _PROMPT = re.compile(r"(?:\[?[\w.-]+@[\w.-]+\b.*|\w+-\d[\d.]*)?[$%>#] ?|\S* ?[‚ù
 """Prompt that a shell puts after the text: no line that was cut."""
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 """A digit of another script, which Python takes for one and no benchmark prints."""
-_THOUSANDS = re.compile(r"(?<=\d)['\u2019\u2009\u202f](?=\d{3}(?!\d))")
-"""Signs between thousands that pages and spreadsheets add; programs print none."""
 _BLANKS = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
-"""Blanks of web pages and mail programs, and their signs without a width."""
-_WRITTEN_OUT_MIN = 3  # Ends of lines written out that a text in one line must have.
+"""Blanks of pages and mail programs, and their signs without a width."""
 _BEFORE_MAX = 30  # Lines before a part that its adapter may look at.
 _BEGINS = re.compile("|".join(f"(?P<{name}>{tool.begins})" for name, tool in ADAPTERS.items()))
 _TABLES = re.compile(
@@ -85,8 +70,7 @@ class _Part(NamedTuple):
 def parse(text: str) -> Document:
     """Read a text that one benchmark or several wrote, one after the other.
 
-    The text may be quoted in an email. Raises ``UnrecognisedError`` when no known benchmark wrote
-    any part of it.
+    Raises ``UnrecognisedError`` when no known benchmark wrote any part of it.
     """
     if len(text) > TEXT_MAX:
         raise UnrecognisedError(f"more than {TEXT_MAX} characters, which no benchmark writes")
@@ -210,7 +194,7 @@ def _streams(text: str) -> Iterator[tuple[list[TextLine], bool]]:
     Gives the lines of each source, and whether the last was cut. A last line without an end may
     have been cut: it does not count, unless it closes or begins an object.
     """
-    parts = re.split(r"\r\n|\n|\r", _with_ends_of_lines(text.removeprefix("\ufeff")))
+    parts = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
     last = parts[-1]
     is_cut = bool(last.strip())
     if last.rstrip().endswith("}") or _is_prompt(_COLOUR.sub("", last)):
@@ -221,14 +205,6 @@ def _streams(text: str) -> Iterator[tuple[list[TextLine], bool]]:
     for stream in streams(lines, _is_beginning):
         is_cut_here = is_cut and stream[-1].number == len(parts) and not _is_object(stream[-1])
         yield (stream[:-1] if is_cut_here else stream), is_cut_here
-
-
-def _with_ends_of_lines(text: str) -> str:
-    """Return a text in one line, whose ends of lines are written out, as in a log or a string."""
-    row = text.strip()
-    if "\n" in row or "\r" in row or row.count("\\n") < _WRITTEN_OUT_MIN or row[:1] in "{[":
-        return text
-    return re.sub(r"(?:\\r)?\\n", "\n", row.strip("'\"")).replace("\\t", "\t") + "\n"
 
 
 def _is_object(line: TextLine) -> bool:
@@ -247,10 +223,7 @@ def _is_prompt(line: str) -> bool:
 def _plain(line: str) -> str:
     if line.startswith("{") and line.endswith("}"):
         line = _logged(line)
-    if "<" in line or "&" in line:
-        line = _ENTITY.sub(lambda match: html.unescape(match[0]), _MARKUP.sub("", line))
-    plain = _COLOUR.sub("", line) if "[" in line or "\x1b" in line else line
-    plain = _THOUSANDS.sub("", plain)
+    plain = _COLOUR.sub("", line) if "\x1b" in line else line
     known = plain if plain.isascii() else _FOREIGN_DIGIT.sub("#", plain.translate(_BLANKS))
     return _FLOOD.sub("#", known)
 
