@@ -452,7 +452,7 @@ def test_every_writer_of_files_is_known() -> None:
         and OPENED.search(path.read_text().partition("#[cfg(test)]")[0])
     ]
     # Rows of many flows are in a file that has no name once it is open.
-    assert crates == ["crates/python/src/part_file.rs", "crates/scenario/src/flow_rows.rs"]
+    assert crates == ["crates/python/src/part_file.rs", "crates/scenario/src/result/flow_rows.rs"]
 
 
 def test_streams_that_end_before_the_warm_up_are_complete_with_their_times() -> None:

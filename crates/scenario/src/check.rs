@@ -9,7 +9,10 @@ use etherweave_workload::{Op, Program, StreamSpec, Traffic, Workload};
 
 use crate::documents::check_document;
 use crate::interconnect::subnet_warning;
-use crate::{JobSpec, Scenario, fast_forward, faults, flows, hosts, nic_buffer, nodes, routing, transports, trimming};
+use crate::{
+    JobSpec, Scenario, parts::fast_forward, parts::faults, parts::flows, parts::hosts, parts::nic_buffer, parts::nodes,
+    parts::routing, parts::transports, parts::trimming,
+};
 
 /// Simulated time without progress after which a run is stuck, unless a job rests for longer.
 const STALL_LIMIT: Duration = Duration::from_ms(10_000);

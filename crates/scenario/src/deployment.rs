@@ -15,7 +15,9 @@ use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 use etherweave_routing::tables::{ChannelRule, ChannelScheme};
 use etherweave_topology::{LinkClass, Node, Shape, Topology, TopologyKind, reverse};
 
-use crate::{Table, control::ControlSpec, control::RuleKind, tables::integers, tables::texts};
+use crate::{
+    Table, parts::control::ControlSpec, parts::control::RuleKind, result::tables::integers, result::tables::texts,
+};
 use plane::{PlaneSpec, PlaneTables};
 use rows::{InPorts, Row};
 

@@ -12,10 +12,11 @@ use etherweave_topology::{Export, ExportNames, Topology, TopologyKind, reverse};
 
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
 use crate::{
-    Deployment, Estimate, Fault, Scenario, ScenarioError, Table, document::Document, effect, estimate, fabric_tables,
-    faults, host_ports::generate, interconnect::subnet_warning, measured, measured::PortSent, memory::MemoryLimit,
-    network::OpenLoopNetwork, observation::PointChoice, observation::observe, reader, routing, scenario::experiment,
-    scenario::read_values,
+    Deployment, Estimate, Fault, Scenario, ScenarioError, Table, effect, forecast::estimate,
+    forecast::memory::MemoryLimit, interconnect::subnet_warning, observation::PointChoice, observation::observe,
+    parts::faults, parts::host_ports::generate, parts::network::OpenLoopNetwork, parts::routing, result::fabric_tables,
+    result::measured, result::measured::PortSent, scenario::experiment, scenario::read_values,
+    text::document::Document, text::reader,
 };
 
 /// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.

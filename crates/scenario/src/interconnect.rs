@@ -12,7 +12,7 @@ use etherweave_primitives::{InputError, InputErrors};
 use etherweave_topology::{Topology, TopologyKind};
 use toml::{Table, Value};
 
-use crate::{ScenarioError, document::Document, files, files::complete, reader};
+use crate::{ScenarioError, text::document::Document, text::files, text::files::complete, text::reader};
 use profile::Interconnect;
 use without::leave_out;
 

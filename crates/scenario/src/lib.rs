@@ -10,80 +10,50 @@
 //! recordings ([`RecordedProgram`]). Left out: the scenario's own file; callers pass its text.
 
 mod check;
-mod classes;
-mod connections;
-mod control;
-mod conversions;
 mod deployment;
-mod document;
 mod documents;
 mod effect;
-mod error;
-mod estimate;
 mod fabric;
-mod fabric_tables;
-mod fast_forward;
-mod faults;
-mod files;
-mod flow_rows;
-mod flows;
-mod host_ports;
-mod hosts;
+mod forecast;
 mod interconnect;
-mod measured;
-mod memory;
-mod network;
-mod nic_buffer;
-mod nodes;
 mod observation;
 mod open_loop;
-mod outcome;
-mod pattern_spec;
-mod prototypes;
-mod reader;
+mod parts;
 mod recorded;
-mod routing;
+mod result;
 mod run;
-mod run_time;
-mod sampling;
 mod scenario;
 mod schedules;
-mod sweep;
-mod tables;
-mod thresholds;
-mod transports;
-mod trimming;
-mod warm_up;
-mod workload_figures;
+mod text;
 
-pub use connections::Connections;
-pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};
 pub use deployment::{Deployment, Question};
 pub use documents::check_document;
-pub use error::{Mistake, ScenarioError};
-pub use estimate::{Estimate, foresee};
 pub use etherweave_design::{Comparison, Design, DesignMetrics, DesignStep};
 pub use etherweave_kernel::Processes;
 pub use etherweave_primitives::{Fault, InputError, TextPlace, record_panics, take_fault};
 pub use etherweave_sim::Progress;
 pub use fabric::{Fabric, ProposedScenario, largest, proposals};
-pub use fast_forward::{FastForwardSpec, Skipped};
-pub use faults::{DegradedSpec, DownSpec, FaultsSpec};
-pub use host_ports::HostPortsSpec;
+pub use forecast::estimate::{Estimate, foresee};
 pub use interconnect::{InterconnectSpec, figures};
-pub use measured::PortSent;
 pub use observation::PointChoice;
 pub use open_loop::{CurveProgress, OpenLoopSpec};
-pub use outcome::{Outcome, Summary};
-pub use pattern_spec::PatternSpec;
+pub use parts::connections::Connections;
+pub use parts::control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};
+pub use parts::fast_forward::{FastForwardSpec, Skipped};
+pub use parts::faults::{DegradedSpec, DownSpec, FaultsSpec};
+pub use parts::host_ports::HostPortsSpec;
+pub use parts::pattern_spec::PatternSpec;
+pub use parts::sampling::ObserveSpec;
+pub use parts::sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
 pub use recorded::{RecordedFacts, RecordedProgram};
+pub use result::measured::PortSent;
+pub use result::outcome::{Outcome, Summary};
+pub use result::tables::{Column, Groups, LateTable, Table, Texts};
+pub use result::workload_figures::workload_figures;
 pub use run::{Run, RunOptions};
-pub use sampling::ObserveSpec;
 pub use scenario::{JobSpec, RunSpec, Scenario, sweep};
 pub use schedules::{JobSchedule, Schedules, convert_goal};
-pub use sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
-pub use tables::{Column, Groups, LateTable, Table, Texts};
-pub use workload_figures::workload_figures;
+pub use text::error::{Mistake, ScenarioError};
 
 /// Types of objects that decide in place of members of the core, by [`RunOptions::prototypes`].
 pub mod extend {
@@ -95,7 +65,7 @@ pub mod extend {
     pub use etherweave_sim::transport::telemetry::{PathTelemetry, PortTelemetry};
     pub use etherweave_workload::{DrivenRank, Driver, DriverEvent, DriverStart, GraphOp, NextOperations, Received};
 
-    pub use crate::prototypes::Prototypes;
+    pub use crate::parts::prototypes::Prototypes;
 }
 
 /// The formats of [`Fabric::export`], with a sentence about each.
@@ -121,7 +91,7 @@ pub fn header_bytes() -> [(&'static str, u32); 8] {
 /// JSON Schema of a scenario file: the same text for the same version.
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Scenario).to_value();
-    for name in files::NAMES {
+    for name in text::files::NAMES {
         schema["$defs"][name.table]["properties"][name.key] = name.schema();
     }
     schema["$defs"]["InterconnectSpec"]["properties"]["profile"]["enum"] = interconnect::names().collect();

@@ -11,9 +11,10 @@ use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
 
 use crate::open_loop::{self, CurvePoint, SimulatedFabric};
-use crate::tables::{Column, Table, integers, numbers, texts};
+use crate::result::tables::{Column, Table, integers, numbers, texts};
 use crate::{
-    Estimate, OpenLoopSpec, conversions, estimate, network::OpenLoopNetwork, pattern_spec::PatternSpec, reader, routing,
+    Estimate, OpenLoopSpec, forecast::estimate, parts::network::OpenLoopNetwork, parts::pattern_spec::PatternSpec,
+    parts::routing, text::conversions, text::reader,
 };
 
 /// Choice of the observed point; what is absent is the first of the scenario.

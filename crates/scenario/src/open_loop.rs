@@ -13,8 +13,8 @@ use etherweave_routing::{FabricOf, Outage, RoutingKind, bounds::Bound, bounds::h
 use etherweave_topology::{Topology, TopologyKind};
 use etherweave_workload::{HostGroups, arrival::Bernoulli, pattern::Switching};
 
-use crate::tables::{Column, Table, integers, numbers, texts};
-use crate::{conversions, network::OpenLoopNetwork, pattern_spec::PatternSpec, routing};
+use crate::result::tables::{Column, Table, integers, numbers, texts};
+use crate::{parts::network::OpenLoopNetwork, parts::pattern_spec::PatternSpec, parts::routing, text::conversions};
 
 params! {
     /// Synthetic traffic at several loads: every routing with every pattern at every load is a simulated point.

@@ -7,7 +7,7 @@ use etherweave_workload::{
     Call, RankRecording, Recording, ReplayRules, Transfer, collective::Library, collective::Rule,
 };
 
-use crate::tables::{Column, Table, integers, numbers, texts};
+use crate::result::tables::{Column, Table, integers, numbers, texts};
 
 /// How the names of the files end, one for each rank.
 const EXTENSION: &str = "ewr";

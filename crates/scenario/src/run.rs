@@ -9,12 +9,13 @@ use etherweave_primitives::{Bytes, ChannelId, InputError, InputErrors, Time, cau
 use etherweave_sim::{Experiment, Finish, Observed, Paths, Progress, Simulation, WaitRow};
 use etherweave_topology::Topology;
 
-use crate::outcome::{SentCounts, Summary, Windows, finished, warnings};
+use crate::result::outcome::{SentCounts, Summary, Windows, finished, warnings};
 use crate::scenario::{Scenario, experiment, port_named, read};
 use crate::{
-    Estimate, Outcome, ScenarioError, Skipped, check, check::RUN_MAX, estimate, faults, flow_rows::FlowRows,
-    flow_rows::GROUP, host_ports::generate, memory::MemoryLimit, nodes, prototypes, prototypes::Prototypes,
-    routing::pause_warning, tables::late_tables, tables::tables, warm_up,
+    Estimate, Outcome, ScenarioError, Skipped, check, check::RUN_MAX, forecast::estimate,
+    forecast::memory::MemoryLimit, parts::faults, parts::host_ports::generate, parts::nodes, parts::prototypes,
+    parts::prototypes::Prototypes, parts::routing::pause_warning, parts::warm_up, result::flow_rows::FlowRows,
+    result::flow_rows::GROUP, result::tables::late_tables, result::tables::tables,
 };
 
 /// A simulation that has been built and not yet run.

@@ -11,10 +11,11 @@ use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{HostAreas, Placement, RankOrder, Traffic, Workload};
 
 use crate::{
-    ScenarioError, check, classes, classes::OpenClasses, connections::Connections, control::ControlSpec,
-    document::Document, fast_forward, fast_forward::FastForwardSpec, faults, faults::FaultsSpec, files, flows,
-    host_ports, host_ports::HostPortsSpec, interconnect, interconnect::InterconnectSpec, nic_buffer,
-    open_loop::OpenLoopSpec, reader, routing, sampling, sampling::ObserveSpec, sweep::SweepSpec, thresholds,
+    ScenarioError, check, interconnect, interconnect::InterconnectSpec, open_loop::OpenLoopSpec, parts::classes,
+    parts::classes::OpenClasses, parts::connections::Connections, parts::control::ControlSpec, parts::fast_forward,
+    parts::fast_forward::FastForwardSpec, parts::faults, parts::faults::FaultsSpec, parts::flows, parts::host_ports,
+    parts::host_ports::HostPortsSpec, parts::nic_buffer, parts::routing, parts::sampling, parts::sampling::ObserveSpec,
+    parts::sweep::SweepSpec, parts::thresholds, text::document::Document, text::files, text::reader,
 };
 
 params! {

@@ -8,7 +8,10 @@ use etherweave_topology::Topology;
 use etherweave_workload::{Amounts, Chakra, Goal, Schedule, Traffic, check_progress, programs_of_graphs};
 
 use crate::scenario::{Scenario, experiment, read};
-use crate::{ScenarioError, document::Document, estimate, host_ports::generate, memory::MemoryLimit};
+use crate::{
+    ScenarioError, forecast::estimate, forecast::memory::MemoryLimit, parts::host_ports::generate,
+    text::document::Document,
+};
 
 /// All jobs of a scenario.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ const FAMILIES: [FamilyPlaces; 4] = [
         files: &[
             "crates/routing/src/kind.rs",
             // The defaults of runs and curves; shortest paths that are computed anew.
-            "crates/scenario/src/routing.rs",
+            "crates/scenario/src/parts/routing.rs",
             "crates/scenario/src/open_loop.rs",
             // What families are known for; trees.
             "crates/design/src/proofs.rs",
@@ -41,8 +41,8 @@ const FAMILIES: [FamilyPlaces; 4] = [
         files: &[
             "crates/workload/src/family.rs",
             // Workloads that read files beside the scenario; the input of Linpack.
-            "crates/scenario/src/files/trace.rs",
-            "crates/scenario/src/files/chakra.rs",
+            "crates/scenario/src/text/files/trace.rs",
+            "crates/scenario/src/text/files/chakra.rs",
             "crates/scenario/src/check.rs",
         ],
     },

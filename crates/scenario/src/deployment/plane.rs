@@ -8,7 +8,7 @@ use etherweave_routing::tables::{ChannelScheme, Trigger};
 use etherweave_topology::{Topology, TopologyKind, reverse};
 
 use super::{conditional, fixed};
-use crate::{control::ControlSpec, control::RuleKind, conversions};
+use crate::{parts::control::ControlSpec, parts::control::RuleKind, text::conversions};
 
 /// Parts of which the tables of every plane are made.
 pub(super) struct PlaneSpec<'a> {

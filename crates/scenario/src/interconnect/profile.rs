@@ -8,7 +8,7 @@ use etherweave_topology::TopologyKind;
 use toml::{Table, Value};
 
 use super::shipped;
-use crate::{files, files::complete, reader};
+use crate::{text::files, text::files::complete, text::reader};
 
 /// Table of figures that a scenario has elsewhere: rates of links, addresses of a subnet.
 pub(super) const LINK: &str = "link";

@@ -3,7 +3,7 @@
 use etherweave_sim::params::{FlowControl, PfcWatchdog, ResentCounts, WatchdogAction};
 use etherweave_sim::{Fingerprint, Finish, FlowRow, LeftOut, LosslessDrop, Report, ShardTimes, Simulation};
 
-use crate::{Fault, LateTable, Scenario, Skipped, Table, fast_forward, host_ports};
+use crate::{Fault, LateTable, Scenario, Skipped, Table, parts::fast_forward, parts::host_ports};
 
 /// See the module.
 #[derive(Clone, Debug)]

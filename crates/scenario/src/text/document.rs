@@ -5,7 +5,7 @@ use std::{fmt::Display, ops::Range, path::Path, path::PathBuf};
 use etherweave_primitives::{InputError, InputErrors, TextPlace};
 use toml::{Spanned, Table, Value, de::DeTable, de::DeValue};
 
-use crate::error::{Mistake, ScenarioError};
+use crate::text::error::{Mistake, ScenarioError};
 
 /// Most names of an override's key: each is a table inside the one before.
 const KEY_DEPTH_MAX: usize = 64;

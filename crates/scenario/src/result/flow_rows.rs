@@ -12,8 +12,8 @@ use etherweave_kernel::{TableRow, Wire};
 use etherweave_sim::{FlowRow, FlowWriter, Report, StreamRow};
 use etherweave_topology::Topology;
 
-use crate::outcome::SentCounts;
-use crate::tables::{FLOW_TIMES, Groups, LateTable, Names, Table, flow_times};
+use crate::result::outcome::SentCounts;
+use crate::result::tables::{FLOW_TIMES, Groups, LateTable, Names, Table, flow_times};
 
 /// Rows of a group, of tables that come group by group; also those of a row group in Parquet.
 pub const GROUP: usize = 1 << 16;

@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, SwitchId};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::{LoadOf, OpenGroups, Workload};
 
-use crate::{JobSpec, Scenario, host_ports::generate};
+use crate::{JobSpec, Scenario, parts::host_ports::generate};
 
 /// Sets the rates and groups that are left open. The fabric is only built for them; its mistakes are found where it is
 /// used.

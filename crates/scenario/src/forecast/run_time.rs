@@ -8,7 +8,7 @@ use etherweave_sim::params::SwitchModel;
 use serde::Deserialize;
 
 /// Records of benchmarks, the newest last.
-const HISTORY: &str = include_str!("../../../bench/history.jsonl");
+const HISTORY: &str = include_str!("../../../../bench/history.jsonl");
 /// Permutations of long messages over switches with shared buffers: row, hosts.
 const SHARED_BUFFER: [(&str, f64); 4] = [
     ("permutation_128", 128.0),

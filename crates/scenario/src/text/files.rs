@@ -14,7 +14,7 @@ use etherweave_workload::HplInput;
 use toml::{Table, Value};
 
 use crate::ScenarioError;
-use crate::document::{Document, HeldKey};
+use crate::text::document::{Document, HeldKey};
 
 struct Profiled {
     path: &'static [&'static str],
@@ -25,37 +25,37 @@ struct Profiled {
 }
 
 const SWITCHES: &[(&str, &str)] = &[
-    ("spectrum", include_str!("../../../profiles/switch/spectrum.toml")),
-    ("sn2100", include_str!("../../../profiles/switch/sn2100.toml")),
-    ("sn2700", include_str!("../../../profiles/switch/sn2700.toml")),
-    ("sn3700", include_str!("../../../profiles/switch/sn3700.toml")),
-    ("sn4700", include_str!("../../../profiles/switch/sn4700.toml")),
-    ("sn5600", include_str!("../../../profiles/switch/sn5600.toml")),
-    ("tomahawk", include_str!("../../../profiles/switch/tomahawk.toml")),
-    ("tomahawk2", include_str!("../../../profiles/switch/tomahawk2.toml")),
-    ("tomahawk3", include_str!("../../../profiles/switch/tomahawk3.toml")),
-    ("tomahawk4", include_str!("../../../profiles/switch/tomahawk4.toml")),
-    ("tomahawk5", include_str!("../../../profiles/switch/tomahawk5.toml")),
-    ("trident3", include_str!("../../../profiles/switch/trident3.toml")),
-    ("trident4", include_str!("../../../profiles/switch/trident4.toml")),
-    ("jericho2", include_str!("../../../profiles/switch/jericho2.toml")),
+    ("spectrum", include_str!("../../../../profiles/switch/spectrum.toml")),
+    ("sn2100", include_str!("../../../../profiles/switch/sn2100.toml")),
+    ("sn2700", include_str!("../../../../profiles/switch/sn2700.toml")),
+    ("sn3700", include_str!("../../../../profiles/switch/sn3700.toml")),
+    ("sn4700", include_str!("../../../../profiles/switch/sn4700.toml")),
+    ("sn5600", include_str!("../../../../profiles/switch/sn5600.toml")),
+    ("tomahawk", include_str!("../../../../profiles/switch/tomahawk.toml")),
+    ("tomahawk2", include_str!("../../../../profiles/switch/tomahawk2.toml")),
+    ("tomahawk3", include_str!("../../../../profiles/switch/tomahawk3.toml")),
+    ("tomahawk4", include_str!("../../../../profiles/switch/tomahawk4.toml")),
+    ("tomahawk5", include_str!("../../../../profiles/switch/tomahawk5.toml")),
+    ("trident3", include_str!("../../../../profiles/switch/trident3.toml")),
+    ("trident4", include_str!("../../../../profiles/switch/trident4.toml")),
+    ("jericho2", include_str!("../../../../profiles/switch/jericho2.toml")),
 ];
 
 /// Profiles of MPI libraries, over either transport.
 const MPI: &[(&str, &str)] = &[
-    ("ucx-1.6", include_str!("../../../profiles/mpi/ucx-1.6.toml")),
-    ("ucx-1.15", include_str!("../../../profiles/mpi/ucx-1.15.toml")),
-    ("ucx-1.16", include_str!("../../../profiles/mpi/ucx-1.16.toml")),
-    ("ucx-1.18", include_str!("../../../profiles/mpi/ucx-1.18.toml")),
-    ("openmpi-4.0", include_str!("../../../profiles/mpi/openmpi-4.0.toml")),
-    ("nccl-2.21", include_str!("../../../profiles/mpi/nccl-2.21.toml")),
-    ("deepep", include_str!("../../../profiles/mpi/deepep.toml")),
+    ("ucx-1.6", include_str!("../../../../profiles/mpi/ucx-1.6.toml")),
+    ("ucx-1.15", include_str!("../../../../profiles/mpi/ucx-1.15.toml")),
+    ("ucx-1.16", include_str!("../../../../profiles/mpi/ucx-1.16.toml")),
+    ("ucx-1.18", include_str!("../../../../profiles/mpi/ucx-1.18.toml")),
+    ("openmpi-4.0", include_str!("../../../../profiles/mpi/openmpi-4.0.toml")),
+    ("nccl-2.21", include_str!("../../../../profiles/mpi/nccl-2.21.toml")),
+    ("deepep", include_str!("../../../../profiles/mpi/deepep.toml")),
 ];
 
 /// Profiles of MPI libraries between ranks of a host.
 const SHARED_MEMORY: &[(&str, &str)] = &[
-    ("ucx-1.6", include_str!("../../../profiles/shared_memory/ucx-1.6.toml")),
-    ("openmpi-4.0", include_str!("../../../profiles/shared_memory/openmpi-4.0.toml")),
+    ("ucx-1.6", include_str!("../../../../profiles/shared_memory/ucx-1.6.toml")),
+    ("openmpi-4.0", include_str!("../../../../profiles/shared_memory/openmpi-4.0.toml")),
 ];
 
 /// All tables that profiles can fill.
@@ -68,35 +68,35 @@ const PROFILED: [Profiled; 8] = [
         path: &["host"],
         table: "HostParams",
         profiles: &[
-            ("mlnx-ofed-4.6", include_str!("../../../profiles/host/mlnx-ofed-4.6.toml")),
-            ("linux-6.x", include_str!("../../../profiles/host/linux-6.x.toml")),
+            ("mlnx-ofed-4.6", include_str!("../../../../profiles/host/mlnx-ofed-4.6.toml")),
+            ("linux-6.x", include_str!("../../../../profiles/host/linux-6.x.toml")),
         ],
     },
     Profiled {
         path: &["nic"],
         table: "NicParams",
         profiles: &[
-            ("connectx-4", include_str!("../../../profiles/nic/connectx-4.toml")),
-            ("connectx-4-lx", include_str!("../../../profiles/nic/connectx-4-lx.toml")),
-            ("connectx-5", include_str!("../../../profiles/nic/connectx-5.toml")),
-            ("bcm57414", include_str!("../../../profiles/nic/bcm57414.toml")),
-            ("ql41000", include_str!("../../../profiles/nic/ql41000.toml")),
-            ("t62100", include_str!("../../../profiles/nic/t62100.toml")),
+            ("connectx-4", include_str!("../../../../profiles/nic/connectx-4.toml")),
+            ("connectx-4-lx", include_str!("../../../../profiles/nic/connectx-4-lx.toml")),
+            ("connectx-5", include_str!("../../../../profiles/nic/connectx-5.toml")),
+            ("bcm57414", include_str!("../../../../profiles/nic/bcm57414.toml")),
+            ("ql41000", include_str!("../../../../profiles/nic/ql41000.toml")),
+            ("t62100", include_str!("../../../../profiles/nic/t62100.toml")),
         ],
     },
     Profiled {
         path: &["transport", "tcp"],
         table: "TcpParams",
         profiles: &[
-            ("linux-3.10", include_str!("../../../profiles/tcp/linux-3.10.toml")),
-            ("linux-4.18", include_str!("../../../profiles/tcp/linux-4.18.toml")),
-            ("linux-6.x", include_str!("../../../profiles/tcp/linux-6.x.toml")),
+            ("linux-3.10", include_str!("../../../../profiles/tcp/linux-3.10.toml")),
+            ("linux-4.18", include_str!("../../../../profiles/tcp/linux-4.18.toml")),
+            ("linux-6.x", include_str!("../../../../profiles/tcp/linux-6.x.toml")),
         ],
     },
     Profiled {
         path: &["transport", "roce", "dcqcn"],
         table: "Dcqcn",
-        profiles: &[("paper", include_str!("../../../profiles/dcqcn/paper.toml"))],
+        profiles: &[("paper", include_str!("../../../../profiles/dcqcn/paper.toml"))],
     },
 ];
 /// Keys of `[design]` that name a file, and those that take its text.

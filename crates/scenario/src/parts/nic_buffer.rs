@@ -7,7 +7,7 @@ use etherweave_sim::{largest_packet, nic_headroom};
 use etherweave_topology::Topology;
 use toml::Table;
 
-use crate::{Scenario, host_ports::generate};
+use crate::{Scenario, parts::host_ports::generate};
 
 /// Largest packets below XOFF at the least: a NIC that pauses for fewer would stop its switch at every packet.
 const PACKETS_BELOW_XOFF_MIN: u64 = 2;

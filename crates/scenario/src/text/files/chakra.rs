@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::digest::{DUMPI, Mismatch, absolute, check_digest, is_dumpi, sha256};
 use super::{length, read, table};
-use crate::document::Document;
+use crate::text::document::Document;
 
 /// Placeholder for the number of a rank.
 const RANK: &str = "{rank}";

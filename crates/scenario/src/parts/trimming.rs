@@ -79,7 +79,7 @@ mod tests {
 
     fn warnings(changed: &[(&str, &str)]) -> Vec<String> {
         let changed: Vec<_> = changed.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let run = Run::start(include_str!("../../../scenarios/trimming.toml"), "x.toml", &changed, 1, &[]).unwrap();
+        let run = Run::start(include_str!("../../../../scenarios/trimming.toml"), "x.toml", &changed, 1, &[]).unwrap();
         run.estimate().warnings.clone()
     }
 

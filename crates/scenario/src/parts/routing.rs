@@ -8,7 +8,7 @@ use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams, 
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
-use crate::{Scenario, control::RuleKind, host_ports};
+use crate::{Scenario, parts::control::RuleKind, parts::host_ports};
 
 /// Pairs of two switches up to which every packet is followed before a run: a second or two.
 const FOLLOWED_MAX: usize = 1 << 20;

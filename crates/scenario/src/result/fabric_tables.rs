@@ -4,7 +4,7 @@ use etherweave_primitives::{HostId, SwitchId};
 use etherweave_sim::PortBuffer;
 use etherweave_topology::{Channel, LinkClass, Node, Topology};
 
-use crate::tables::{Table, integers, numbers, texts};
+use crate::result::tables::{Table, integers, numbers, texts};
 
 /// Names of the columns for coordinates, by axis.
 const COORDINATES: [&str; 16] = [

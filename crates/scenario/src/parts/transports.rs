@@ -4,7 +4,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputE
 use etherweave_sim::params::{FlowControl, Transport};
 use etherweave_topology::Topology;
 
-use crate::{JobSpec, Scenario, host_ports};
+use crate::{JobSpec, Scenario, parts::host_ports};
 
 impl Scenario {
     pub(crate) fn transport_of<'a>(&'a self, job: &'a JobSpec) -> &'a Transport {
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn what_other_keys_decide_is_derived() {
         let derived = |changed: &[(&str, &str)]| {
-            let text = include_str!("../../../scenarios/uet.toml");
+            let text = include_str!("../../../../scenarios/uet.toml");
             let changed = changed.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
             crate::foresee(text, "x.toml", &Vec::from_iter(changed)).unwrap().derived
         };
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn marks_beyond_the_queue_where_all_are_marked_are_warned_of() {
         let warnings = |queue_min: &str, ports: &str| {
-            let text = format!("{}{ports}", include_str!("../../../scenarios/uet.toml"));
+            let text = format!("{}{ports}", include_str!("../../../../scenarios/uet.toml"));
             let ecn = ("switch.ecn.queue_min".to_owned(), format!("\"{queue_min}\""));
             let most = ("switch.ecn.queue_max".to_owned(), "\"70kB\"".to_owned());
             Run::start(&text, "x.toml", &[ecn, most], 1, &[]).unwrap().estimate().warnings.clone()
@@ -320,7 +320,7 @@ mod tests {
     fn round_trips_below_those_of_a_cable_and_routings_of_one_path_are_warned_of() {
         let warnings = |key: &str, value: &str| {
             let changed = (key.to_owned(), value.to_owned());
-            let text = include_str!("../../../scenarios/uet.toml");
+            let text = include_str!("../../../../scenarios/uet.toml");
             Run::start(text, "x.toml", &[changed], 1, &[]).unwrap().estimate().warnings.clone()
         };
         assert_eq!(warnings("seed", "2"), Vec::<String>::new());
@@ -346,7 +346,7 @@ mod tests {
         let warnings = |range: &str| {
             let changed = [("transport.uet.nscc.base_round_trip", "\"600us\""), ("transport.uet.psn_range", range)];
             let changed: Vec<_> = changed.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-            let run = Run::start(include_str!("../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]).unwrap();
+            let run = Run::start(include_str!("../../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]).unwrap();
             run.estimate().warnings.clone()
         };
         assert_eq!(warnings("1777"), Vec::<String>::new());
@@ -365,7 +365,7 @@ mod tests {
                 ("transport.uet.psn_range", "512".to_owned()),
             ];
             let changed: Vec<_> = changed.map(|(key, value)| (key.to_owned(), value)).into();
-            let run = Run::start(include_str!("../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]).unwrap();
+            let run = Run::start(include_str!("../../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]).unwrap();
             run.estimate().warnings.clone()
         };
         assert!(!warnings("round_robin").iter().any(|warning| warning.contains("psn_range")));
@@ -413,7 +413,7 @@ mod tests {
     fn a_choice_of_entropy_values_beside_switches_that_choose_is_rejected() {
         let mistake = |changed: &[(&str, &str)]| {
             let changed: Vec<_> = changed.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-            let run = Run::start(include_str!("../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]);
+            let run = Run::start(include_str!("../../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]);
             run.err().map(|error| error.to_string()).unwrap_or_default()
         };
         assert_eq!(mistake(&[("routing", "\"spray\"")]), "");

@@ -5,8 +5,11 @@ use etherweave_primitives::Priority;
 use etherweave_sim::{Paths, params::Ets, params::FlowControl};
 use toml::{Table, Value};
 
-use crate::routing::{goes_by_rules, is_by_packet, paths};
-use crate::{JobSpec, Scenario, control::ControlSpec, control::RuleKind, faults, host_ports::generate};
+use crate::parts::routing::{goes_by_rules, is_by_packet, paths};
+use crate::{
+    JobSpec, Scenario, parts::control::ControlSpec, parts::control::RuleKind, parts::faults,
+    parts::host_ports::generate,
+};
 
 pub(crate) struct OpenClasses {
     /// Whether lossless priorities are open.

@@ -1,7 +1,7 @@
 //! Memory, disk, packet-hops and time of a simulation before it is built, and the refusal of what does not fit.
 //!
 //! Counts come from the topology and from the programs of a few ranks; sizes from the structures that a run keeps;
-//! times from [`crate::run_time`].
+//! times from [`crate::forecast::run_time`].
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,10 @@ use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
 
 use crate::{
-    JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, conversions, flow_rows::GROUP, host_ports::generate,
-    memory::MemoryLimit, network::OpenLoopNetwork, nodes, open_loop, routing, run_time::RunTime, run_time::Switches,
-    sampling, scenario::experiment, scenario::read, transports,
+    JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, forecast::memory::MemoryLimit,
+    forecast::run_time::RunTime, forecast::run_time::Switches, open_loop, parts::host_ports::generate,
+    parts::network::OpenLoopNetwork, parts::nodes, parts::routing, parts::sampling, parts::transports,
+    result::flow_rows::GROUP, scenario::experiment, scenario::read, text::conversions,
 };
 
 /// A text in a column, and lent to Python [B].

@@ -5,7 +5,7 @@ use etherweave_workload::Workload;
 use toml::{Table, Value};
 
 use super::PROFILE;
-use crate::reader;
+use crate::text::reader;
 
 const LIBRARY: &str = "mpi_roce";
 const NCCL: &str = "nccl-2.21";

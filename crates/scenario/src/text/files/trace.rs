@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use super::digest::{DUMPI, Mismatch, absolute, check_digest, is_dumpi, sha256};
 use super::{BYTES_MAX, length, table};
 use crate::Scenario;
-use crate::document::{Document, HeldKey};
+use crate::text::document::{Document, HeldKey};
 
 /// Longest text that a resolved scenario has [B].
 const TEXT_MAX: u64 = 1 << 20;
@@ -279,7 +279,7 @@ mod tests {
     }
 
     /// Returns the resolved scenario and the fingerprint of a run.
-    fn outcome(text: &str, origin: &str) -> Result<(String, Option<crate::outcome::HexFingerprint>), String> {
+    fn outcome(text: &str, origin: &str) -> Result<(String, Option<crate::result::outcome::HexFingerprint>), String> {
         let run = Run::start(text, origin, &[], 1, &[]).map_err(|error| error.to_string())?;
         let outcome = run.finish(&mut |_| true).0;
         Ok((outcome.resolved, outcome.summary.fingerprint))

@@ -6,7 +6,7 @@ use etherweave_sim::params::{EcnMarking, MarkAt, Threshold, Transport};
 use etherweave_topology::Topology;
 use toml::Table;
 
-use crate::{Scenario, host_ports::generate};
+use crate::{Scenario, parts::host_ports::generate};
 
 /// Sets `switch.egress_threshold` and `switch.ecn` where the table `switch` has none, beside trimming and a transport
 /// that states its base round trip. Other ports than those of hosts have theirs in proportion.
