@@ -7,7 +7,15 @@ import pytest
 from etherweave.api.scenario import read
 from etherweave.api.units import time_of
 from etherweave.uncertainty import Unknowns, declared, unknowns
-from etherweave.uncertainty.fits import HANDLING, PARTS, RATE_PARTS, SENDING, Fit, Measurement
+from etherweave.uncertainty.fits import (
+    HANDLING,
+    PARTS,
+    RATE_PARTS,
+    RECEIVING,
+    SENDING,
+    Fit,
+    Measurement,
+)
 from etherweave.uncertainty.sampling import sobol
 from etherweave.uncertainty.spreads import spread_of_measurement
 
@@ -73,3 +81,15 @@ def test_a_part_beyond_its_limit_leaves_the_rest_to_the_others() -> None:
     nominal = {"nic.transmit_latency": 6e-7, SENDING: 2e-7, HANDLING: 1e-7, RATE_PARTS[1]: 5e-8}
     drawn = fit.at(0.5, {**nominal, SENDING: 2e-6}, nominal)
     assert drawn == pytest.approx({SENDING: 1.5e-7, "nic.transmit_latency": 6.5e-7})
+
+
+@pytest.mark.parametrize("stated", ["500ns", "0ns"])
+def test_a_receivers_time_of_which_a_part_is_stated_or_declared_is_drawn(stated: str) -> None:
+    """A study that set ``receive_overhead`` itself could not be sampled."""
+    text, origin = read({"interconnect": {"profile": "infiniband-edr"}, "job": [PING]})
+    by_scenario = unknowns(text, origin, {RECEIVING: stated}, declared(()))
+    by_reader = unknowns(text, origin, {}, declared((f"{RECEIVING}={stated}..600ns",)))
+    for drawable, most in ((by_scenario, stated), (by_reader, "600ns")):
+        for row in samples(drawable):
+            receiving_s = row.get(RECEIVING, time_of(most))
+            assert row[SENDING] <= row[HANDLING] + receiving_s + 2e-12

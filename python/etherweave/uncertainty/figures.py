@@ -37,6 +37,7 @@ from etherweave.uncertainty.fits import (
     HANDLING,
     PARTS,
     RATE_PARTS,
+    RECEIVING,
     SENDING,
     Fit,
     Measurement,
@@ -100,6 +101,7 @@ class Unknowns:
     _choices: Mapping[str, Mapping[str, Choice]] = field(repr=False)
     """Choices by name: the values of each of its keys, which are drawn in step."""
     _declared: Declared = field(repr=False)
+    _receiving_s: float = field(repr=False)  # Time that the scenario states [s].
 
     @property
     def keys(self) -> list[str]:
@@ -112,20 +114,23 @@ class Unknowns:
         """Write the keys of a sample, from a share of 0 to 1 of each distribution."""
         drawn = dict(zip((entry.name for entry in self.entries), shares, strict=True))
         values = {key: self._estimate(key, drawn[name]) for key, name in self._groups.items()}
+        declared = self._declared.at(drawn)
+        receiving_s = magnitude(declared.get(RECEIVING)) or self._receiving_s
         for name, fit in self._fits.items():
             # What is measured on this very system is no unknown, and does not move.
             nominal = {
                 key: self._nominal(key) for key in {*fit.keys, HANDLING} & self._figures.keys()
             }
-            values |= fit.at(drawn.get(name, 0.5), values, nominal)
+            values |= fit.at(drawn.get(name, 0.5), {RECEIVING: receiving_s} | values, nominal)
             if fit.is_rate and (own := self._groups.get(SENDING)):
-                values[SENDING] = self._estimate(SENDING, drawn[own], receiver_s(values))
+                limit = receiver_s({RECEIVING: receiving_s} | values)
+                values[SENDING] = self._estimate(SENDING, drawn[own], limit)
         texts: dict[str, object] = {
             key: _text(str(self._figures[key]["value"]), value) for key, value in values.items()
         }
         for name, of in self._choices.items():
             texts |= {key: choice.at(drawn[name]) for key, choice in of.items()}
-        return texts | self._declared.at(drawn)
+        return texts | declared
 
     def figure(self, key: str) -> Figure | None:
         """Return the figure of the profile that a key is drawn about; None of other keys."""
@@ -221,7 +226,10 @@ def unknowns(
         *_declared(declared),
     ]
     lacking = _without_basis({row["key"] for row in rows} | {*declared.keys}, resolved)
-    return Unknowns(every, fixed, lacking, open_, sigmas, largest, groups, fits, chosen, declared)
+    receiving_s = magnitude(_lookup(resolved, RECEIVING)) or 0.0
+    return Unknowns(
+        every, fixed, lacking, open_, sigmas, largest, groups, fits, chosen, declared, receiving_s
+    )
 
 
 def _without_basis(known: Set[str], resolved: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,8 @@ from etherweave.uncertainty.spreads import BANDWIDTH, LATENCY, RATE, spread_of_m
 
 SENDING = "host.mpi_roce.send_overhead"
 HANDLING = "host.mpi_roce.handling_overhead"
-RATE_PARTS = (HANDLING, "host.mpi_roce.receive_overhead")
+RECEIVING = "host.mpi_roce.receive_overhead"
+RATE_PARTS = (HANDLING, RECEIVING)
 """Summands of the time of a receiver for each of many small messages, each once."""
 PARTS = (SENDING, HANDLING, "nic.transmit_latency", "nic.receive_latency", "switch.latency")
 """Summands of the time of a message, each once (docs/models/interconnects.md)."""
