@@ -399,7 +399,9 @@ fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64, topology
         let until_end = carried.map(|bytes| bytes.saturating_mul(size.receivers));
         let bytes = size.bytes.into_iter().chain(until_end).min()?;
         let messages = match (size.messages, size.bytes) {
-            (Some(messages), Some(whole)) => (messages as f64 * bytes as f64 / whole.max(1) as f64) as u64,
+            // Of barriers, whose packets have no payload.
+            (Some(messages), Some(0)) => messages,
+            (Some(messages), Some(whole)) => (messages as f64 * bytes as f64 / whole as f64) as u64,
             (Some(_), None) => return None,
             (None, _) => 0,
         };

@@ -102,6 +102,16 @@ fn what_fits_is_not_refused_and_its_estimate_is_in_the_summary() {
 }
 
 #[test]
+fn messages_without_payload_are_packets() {
+    let text = "topology.single_switch.hosts = 8\n[transport.roce]\n[[job]]\nname = \"barrier\"\n\
+                workload.osu_collective = { ranks = 8, iterations = 100, operation = { barrier = {} } }\n";
+    let run = Run::start(text, "barrier.toml", &[], 1, &[]).unwrap();
+    let estimated = run.estimate().packet_hops.unwrap();
+    let taken = run.finish(&mut |_| true).0.summary.packet_hops;
+    assert!(taken > 10_000 && estimated.abs_diff(taken) * 10 < taken, "{estimated} for {taken}");
+}
+
+#[test]
 fn a_limit_that_is_no_size_is_a_mistake() {
     let text = "[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"ping\"\nworkload.osu_latency = {}\n";
     let error = |limit| -> ScenarioError {
