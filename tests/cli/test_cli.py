@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.api.results import Result
+from etherweave.api.simulation import resolve
 from etherweave.cli.manual import commands
 from support import command_line
 
@@ -267,3 +268,12 @@ def test_an_empty_table_in_a_file_of_overrides_counts(tmp_path: Path) -> None:
     )
     done = command_line.invoke("show", SCENARIOS / "first.toml", "--set", f"@{overrides}", code=0)
     assert "[transport.roce.dcqcn]" in done.stdout
+
+
+def test_a_setting_without_a_value_takes_a_key_out() -> None:
+    """A run with a table and one without it need no second file."""
+    faults = SCENARIOS / "degraded_link.toml"
+    assert "[[faults.degraded]]" in command_line.invoke("show", faults, code=0).stdout
+    done = command_line.invoke("show", faults, "--set", "faults.degraded=", code=0)
+    assert "[[faults.degraded]]" not in done.stdout
+    assert resolve(faults, {"faults.degraded": None}) == done.stdout

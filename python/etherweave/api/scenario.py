@@ -55,8 +55,10 @@ def file_text(path: str | Path) -> str:
 
 
 def literals(overrides: Overrides | None) -> list[tuple[str, str]]:
-    """Write the values of overrides as TOML."""
-    return [(key, _literal(value)) for key, value in (overrides or {}).items()]
+    """Write the values of overrides as TOML; nothing for None, which takes the key out."""
+    return [
+        (key, "" if value is None else _literal(value)) for key, value in (overrides or {}).items()
+    ]
 
 
 def dotted(table: Mapping[str, object], before: str = "") -> dict[str, object]:

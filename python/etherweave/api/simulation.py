@@ -116,7 +116,7 @@ def run(
         Path of a TOML file, or a mapping of the same shape.
     overrides
         Dotted keys and their values, such as ``{"job.0.workload.halo3d.iterations": 100}``; strings
-        carry units as in a file (``"200ns"``).
+        carry units as in a file (``"200ns"``), and None takes a key out.
     threads
         Number of threads. Results do not depend on it.
     pcap

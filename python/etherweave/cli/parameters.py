@@ -31,7 +31,8 @@ Settings = Annotated[
         "-s",
         metavar="KEY=VALUE",
         help="Override a key of the scenario, as in switch.latency=1us or job.0.priority=3 (lists "
-        "count from 0), or with @FILE all keys of a TOML file; repeatable.",
+        "count from 0), take it out with KEY=, or with @FILE override all keys of "
+        "a TOML file; repeatable.",
     ),
 ]
 Extend = Annotated[
@@ -178,7 +179,8 @@ def code_points(texts: list[str] | None) -> dict[int, int]:
 def overrides(settings: list[str] | None) -> dict[str, object]:
     """Split settings into keys and values; later ones win.
 
-    A value that is no TOML is a text: ``switch.latency=1us`` needs no quotes.
+    A value that is no TOML is a text: ``switch.latency=1us`` needs no quotes. Without a value the
+    key is taken out.
     """
     values: dict[str, object] = {}
     for setting in settings or []:
@@ -188,7 +190,7 @@ def overrides(settings: list[str] | None) -> dict[str, object]:
         key, equals, value = setting.partition("=")
         if not (key and equals):
             reject(f"--set {setting}: expected KEY=VALUE, or @FILE")
-        values[key] = _value(key, value)
+        values[key] = _value(key, value) if value else None
     return values
 
 

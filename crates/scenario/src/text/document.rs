@@ -45,7 +45,7 @@ pub(crate) struct HeldKey {
 }
 
 impl Document {
-    /// Parses `text` and sets `overrides`, dotted keys with TOML literals.
+    /// Parses `text` and sets `overrides`, dotted keys with TOML literals; an empty literal takes the key out.
     ///
     /// # Errors
     /// The place where the text is no TOML; every override that cannot be set.
@@ -77,17 +77,12 @@ impl Document {
             let expected = format!("at most {KEY_DEPTH_MAX} names with dots between them");
             return Err(InputError::new(format!("{start}…"), "a key of too many names", expected));
         }
-        let parsed: Result<Table, _> = format!("value = {literal}").parse();
-        // A literal with a line end in it is another document.
-        let value = parsed.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
-        let value = value.ok_or_else(|| {
-            let start: String = literal.chars().take(LITERAL_SHOWN_MAX).collect();
-            let rest = if start.len() < literal.len() { "…" } else { "" };
-            let mistake = format!("`{start}{rest}` is no TOML value");
-            InputError::new(key, mistake, "one such as 5, \"200ns\" or true")
-        })?;
         let mut table = Value::Table(std::mem::take(&mut self.values));
-        let result = put(&mut table, key, value);
+        let result = if literal.is_empty() {
+            take_out(&mut table, key)
+        } else {
+            value_of(key, literal).and_then(|value| put(&mut table, key, value))
+        };
         if let Value::Table(values) = table {
             self.values = values;
         }
@@ -222,6 +217,31 @@ impl<'t, 'i> Place<'t, 'i> {
         };
         Some((start, value.span(), next))
     }
+}
+
+/// Reads the TOML literal of an override.
+fn value_of(key: &str, literal: &str) -> Result<Value, InputError> {
+    let parsed: Result<Table, _> = format!("value = {literal}").parse();
+    // A literal with a line end in it is another document.
+    let value = parsed.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
+    value.ok_or_else(|| {
+        let start: String = literal.chars().take(LITERAL_SHOWN_MAX).collect();
+        let rest = if start.len() < literal.len() { "…" } else { "" };
+        let mistake = format!("`{start}{rest}` is no TOML value");
+        InputError::new(key, mistake, "one such as 5, \"200ns\" or true")
+    })
+}
+
+/// Takes the value at a dotted key out of the table around it.
+fn take_out(root: &mut Value, key: &str) -> Result<(), InputError> {
+    let (outer, last) = key.rsplit_once('.').map_or((None, key), |(outer, last)| (Some(outer), last));
+    let around = outer.iter().flat_map(|outer| outer.split('.')).try_fold(root, |place, part| match place {
+        Value::Array(list) => part.parse::<usize>().ok().and_then(|index| list.get_mut(index)),
+        other => other.get_mut(part),
+    });
+    let value = around.and_then(Value::as_table_mut).and_then(|table| table.remove(last));
+    let missing = || InputError::new(key, "not in the scenario", "a key that can be taken out");
+    value.map(drop).ok_or_else(missing)
 }
 
 /// Puts a value at a dotted key, making tables on the way.

@@ -110,6 +110,21 @@ fn overrides_reach_into_lists_and_their_mistakes_are_named() {
 }
 
 #[test]
+fn an_override_without_a_value_takes_a_key_out() {
+    let text = "topology.single_switch.hosts = 2\nrun.fast_forward = {}\nrun.end = \"1ms\"\n\
+                [[job]]\nname = \"a\"\nworkload.osu_latency = { bytes = \"8B\", iterations = 3 }\n";
+    let set = |key: &str| Scenario::parse(text, "x.toml", &[(key.to_owned(), String::new())]);
+    let parsed = set("run.fast_forward").unwrap();
+    assert!(parsed.run.fast_forward.is_none() && parsed.run.end.is_some());
+    let job = set("job.0.workload.osu_latency.iterations").unwrap().resolved();
+    assert!(job.contains("iterations = 1000") && job.contains("bytes = \"8B\""), "{job}");
+    for key in ["run.fast_foward", "job.1.name", "job.0", "seed.x", ""] {
+        let mistake = set(key).unwrap_err().to_string();
+        assert!(mistake.contains("not in the scenario; expected a key that can be taken out"), "{mistake}");
+    }
+}
+
+#[test]
 fn a_mistake_of_the_text_beside_an_override_keeps_its_place() {
     let text = with("[switch]\nlatenci = { value = \"1us\" }");
     let key = ("switch.latenci.value".to_owned(), "\"2us\"".to_owned());
