@@ -93,11 +93,13 @@ def figure(distribution: "Distribution") -> dict[str, Any]:
         "interval_90": list(distribution.most),
         "error": distribution.error if math.isfinite(distribution.error) else None,
         "contributions": {
-            each.unknown: {"share": each.share, "interval_90_if_known": list(each.known)}
-            for each in distribution.contributions
-            if distribution.varies
+            each.unknown: {
+                "share": each.share,
+                "interval_90_if_known": list(each.known) if each.known else None,
+            }
+            for each in distribution.contributions or ()
         },
-        "rest": distribution.rest if distribution.varies and distribution.contributions else None,
+        "rest": None if distribution.contributions is None else distribution.rest,
     }
 
 
@@ -152,19 +154,19 @@ def _print_contributions(result: "SampledResult", distribution: "Distribution") 
     """Print which unknowns widen a figure, and what would be left if they were known."""
     if not result.unknowns.entries:
         return None
-    if not distribution.contributions:
+    if distribution.contributions is None:
         return print(f"  {distribution.name}: what widens it is not known from so few samples")
     print(f"  {distribution.name} varies by")
     known = {each.name: each for each in result.unknowns.entries}
     for each in distribution.contributions[:NAMED_MAX]:
         if each.share >= SHARE_MIN:
             about = known[each.unknown]
-            print(
-                f"    {each.share:4.0%}  {each.unknown} ({about.basis}, {about.low} to "
-                f"{about.high}); if it were known, 90 % would be {_ends(each.known)}"
-            )
+            left = f"; if it were known, 90 % would be {_ends(each.known)}" if each.known else ""
+            about_it = f"{about.basis}, {about.low} to {about.high}"
+            print(f"    {each.share:4.0%}  {each.unknown} ({about_it}){left}")
     if distribution.rest >= SHARE_MIN:
-        print(f"    {distribution.rest:4.0%}  seeds, and unknowns together")
+        others = f"unknowns whose effect {result.samples} samples do not show"
+        print(f"    {distribution.rest:4.0%}  seeds, unknowns together, and {others}")
     return None
 
 

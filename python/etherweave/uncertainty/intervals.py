@@ -15,6 +15,9 @@ DEGREE = 2  # Degree of the polynomials that contributions are fitted by.
 ERROR_MIN = 30
 """Least samples from which an end of an interval of 90 % has a standard error: the method weighs
 neighbours of the second value on."""
+ROUNDING = 1e-20  # Part of a sum of squares that is left by rounding alone.
+CHANCE = 0.05
+"""Probability that any unknown without effect is named as a contribution to a figure, at most."""
 _PER_COLUMN = 2  # Least samples for each coefficient of these polynomials.
 
 
@@ -35,7 +38,9 @@ class Contribution(NamedTuple):
 
     unknown: str
     share: float  # First-order Sobol index: its part of the variance, 0 to 1.
-    known: Interval  # Interval of 90 % that would be left if it were known and lay in the middle.
+    known: Interval | None
+    """Interval of 90 % that would be left if it were known and lay in the middle; None where that
+    is no narrower than the interval of the figure."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +56,14 @@ class Distribution:
     error: float
     """Standard error of the ends of the interval of 90 %, the larger, as a part of the median;
     infinite where it is not known."""
-    contributions: Sequence[Contribution]  # The largest first; empty where samples are too few.
+    contributions: Sequence[Contribution] | None
+    """Those that chance does not explain, the largest first; None where samples are too few."""
 
     @property
     def rest(self) -> float:
-        """Part of the variance that no unknown has alone: seeds, and unknowns together."""
-        return max(1 - math.fsum(contribution.share for contribution in self.contributions), 0.0)
+        """Part of the variance that no named unknown has alone."""
+        named = math.fsum(contribution.share for contribution in self.contributions or ())
+        return max(1 - named, 0.0)
 
     @property
     def varies(self) -> bool:
@@ -93,7 +100,7 @@ def distribution(
     )
 
 
-def quantiles(values: Sequence[float]) -> list[float]:
+def quantiles(values: "Sequence[float] | NDArray") -> list[float]:  # type: ignore[type-arg]
     """Compute the quantiles of :data:`LEVELS` from values in samples."""
     import numpy as np
 
@@ -144,8 +151,8 @@ def _contributions(
     values: "NDArray",  # type: ignore[type-arg]
     shares: "NDArray",  # type: ignore[type-arg]
     unknowns: Sequence[str],
-) -> list[Contribution]:
-    """Fit a sum of polynomials of one unknown each, by least squares.
+) -> list[Contribution] | None:
+    """Fit a sum of polynomials of an unknown each, of those that chance does not explain.
 
     Legendre's polynomials of an evenly distributed unknown are orthogonal, so that the variance of
     a summand over that of the figure is its first-order index (Sudret, Reliability Engineering and
@@ -157,19 +164,56 @@ def _contributions(
 
     count = len(unknowns)
     fitting = [degree for degree in (1, DEGREE) if len(values) >= samples_min(count, degree)]
-    variance = float(values.var())
-    if not fitting or not count or not variance:
-        return []
-    degree = fitting[-1]
+    if not fitting or not count:
+        return None
+    degree, variance = fitting[-1], float(values.var())
     columns = [legendre.legvander(2 * shares[:, at] - 1, degree)[:, 1:] for at in range(count)]
-    matrix = np.hstack([np.ones((len(values), 1)), *columns])
+    chosen = _chosen(values - values.mean(), [own - own.mean(axis=0) for own in columns])
+    matrix = np.hstack([np.ones((len(values), 1)), *(columns[at] for at in chosen)])
     factors, *_ = np.linalg.lstsq(matrix, values, rcond=None)
+    noise = float(((values - matrix @ factors) ** 2).sum()) / (len(values) - matrix.shape[1])
     parts = []
-    for at, name in enumerate(unknowns):
-        part = columns[at] @ factors[1 + at * degree : 1 + (at + 1) * degree]
-        left = np.quantile(
-            values - part + part.mean(), [LEVELS[0], LEVELS[-1]], method="median_unbiased"
-        )
-        share = min(float(part.var()) / variance, 1.0)
-        parts.append(Contribution(name, share, Interval(float(left[0]), float(left[1]))))
+    for place, at in enumerate(chosen):
+        part = columns[at] @ factors[1 + place * degree : 1 + (place + 1) * degree]
+        # Each factor that is fitted takes as much of the noise as a sample has.
+        share = (float(part.var()) - degree * noise / len(values)) / variance
+        known = _narrower(values - part + part.mean(), values)
+        parts.append(Contribution(unknowns[at], min(max(share, 0.0), 1.0), known))
     return sorted(parts, key=lambda part: -part.share)
+
+
+def _chosen(rest: "NDArray", columns: "Sequence[NDArray]") -> list[int]:  # type: ignore[type-arg]
+    """List the unknowns that explain more of a figure than chance does, one after the other.
+
+    Each step takes the unknown whose columns explain most of what the former leave, while the F
+    test of it is significant at :data:`CHANCE` over the number of unknowns (Bonferroni); ``rest``
+    and columns have a mean of 0.
+    """
+    import numpy as np
+    from scipy.stats import f
+
+    chosen: list[int] = []
+    samples, total = len(rest), float(rest @ rest)
+    left = samples - 1  # Degrees of freedom.
+    while len(chosen) < len(columns) and float(rest @ rest) > ROUNDING * total:
+        others = [at for at in range(len(columns)) if at not in chosen]
+        bases = {at: np.linalg.qr(columns[at])[0] for at in others}
+        explained = {at: float(((basis.T @ rest) ** 2).sum()) for at, basis in bases.items()}
+        best = max(others, key=lambda at: explained[at])
+        degree = columns[best].shape[1]
+        left -= degree
+        noise = max(float(rest @ rest) - explained[best], 0.0) / left
+        ratio = explained[best] / degree / noise if noise else np.inf
+        if f.sf(ratio, degree, left) > CHANCE / len(columns):
+            break
+        chosen.append(best)
+        basis = bases[best]
+        rest = rest - basis @ (basis.T @ rest)
+        columns = [own - basis @ (basis.T @ own) for own in columns]
+    return chosen
+
+
+def _narrower(rest: "NDArray", values: "NDArray") -> Interval | None:  # type: ignore[type-arg]
+    """Return the interval of 90 % of a rest of values, if it is narrower than that of values."""
+    known, whole = (Interval(ends[0], ends[-1]) for ends in map(quantiles, [rest, values]))
+    return known if known.width < whole.width else None
