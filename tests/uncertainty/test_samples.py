@@ -20,8 +20,10 @@ from etherweave.uncertainty import (
     sample_interconnects,
     sampled_sweep,
 )
+from etherweave.uncertainty.check_rows import FITS, Conditions
 from etherweave.uncertainty.intervals import distribution
-from etherweave.uncertainty.sampling import sampled_scenario
+from etherweave.uncertainty.model_errors import errors_at
+from etherweave.uncertainty.sampling import sampled_scenario, together
 from support.command_line import run_here
 
 SCENARIO = """\
@@ -76,6 +78,32 @@ def test_the_interval_of_a_linear_answer_is_that_of_unknowns(file: Path, tmp_pat
     # Of the weaker unknown alone nine tenths of its range are left.
     assert known and known.width == pytest.approx(0.9 * 0.2, abs=0.02)
     assert ping.rest < 0.01, "seeds change nothing here"
+
+
+def test_times_of_a_job_have_an_interval_with_the_error_of_the_model(
+    file: Path, tmp_path: Path
+) -> None:
+    words = ["--uncertain", RANGES[0], "-o", tmp_path / "out", "--threads", 1]
+    printed = run_here("run", file, "--samples", 8, *words, code=0).stdout
+    head = next(line for line in printed.splitlines() if "as it stands" in line)
+    assert head.rstrip().endswith("90 % with the model's error")
+    result = run_samples(file, 8, tmp_path / "out", declared=declared([RANGES[0]]))
+    most, ping = result.model_errors["ping"].most, result.by_name[MEAN]
+    assert ping.together is not None
+    # The error is far wider than these 8 samples: its ends lie about their median.
+    assert ping.together.low < ping.most.low and ping.together.high > ping.most.high
+    assert list(ping.together) == pytest.approx([ping.median * end for end in most], rel=0.05)
+    assert result.by_name["end_ns"].together is None, "it is no time of a job"
+
+
+def test_an_error_multiplies_times_and_divides_rates() -> None:
+    (error,) = errors_at([Conditions("iteration", "Ethernet", "by the NIC", "", FITS[1])])
+    # Of 64 quantiles, each 8 times, 5 % of values lie below the third or the fourth.
+    shortest, short, long, longest = error.further.at([2.5 / 64, 3.5 / 64, 60.5 / 64, 61.5 / 64])
+    low, high = together([2.0] * 8, error.further, is_time=True)
+    assert 2 * shortest <= low <= 2 * short and 2 * long <= high <= 2 * longest
+    low, high = together([2.0] * 8, error.further, is_time=False)
+    assert 2 / longest <= low <= 2 / long and 2 / short <= high <= 2 / shortest
 
 
 def test_any_processes_and_an_interruption_give_the_same_bytes(file: Path, tmp_path: Path) -> None:

@@ -81,7 +81,9 @@ def facts(result: "SampledResult") -> dict[str, Any]:
 
 def error_facts(error: "ModelError") -> dict[str, Any]:
     """Return an error of the model as JSON has it."""
-    return {"kind": error.kind, **asdict(error), "conditions": error.conditions._asdict()}
+    names = ("rows", "systems", "half", "most", "covered")
+    conditions = {"kind": error.kind, "conditions": error.conditions._asdict()}
+    return conditions | {name: getattr(error, name) for name in names}
 
 
 def figure(distribution: "Distribution") -> dict[str, Any]:
@@ -91,6 +93,7 @@ def figure(distribution: "Distribution") -> dict[str, Any]:
         "median": distribution.median,
         "interval_50": list(distribution.half),
         "interval_90": list(distribution.most),
+        "interval_90_with_model": list(distribution.together) if distribution.together else None,
         "error": distribution.error if math.isfinite(distribution.error) else None,
         "contributions": {
             each.unknown: {
@@ -117,20 +120,23 @@ def _print(result: "SampledResult") -> None:
         print("  samples differ in their seeds alone: nothing else is uncertain")
     if not result.is_known:
         print(f"  not known to 5 %: {result.asked} samples are too few; expected more --samples")
-    varying = [row for row in result.figures if row.varies]
-    rows = [
-        (row.name, number(row.point), number(row.median), _ends(row.half), _ends(row.most))
-        for row in varying
-    ]
+    rows = [_row(row) for row in result.figures if row.varies or row.together]
     if rows:
-        print_table(("figure", ">as it stands", ">median", ">50 %", ">90 %"), rows)
-    fixed = [(each.name, each.median) for each in result.figures if not each.varies]
+        intervals = (">50 %", ">90 %", ">90 % with the model's error")
+        print_table(("figure", ">as it stands", ">median", *intervals), rows)
+    fixed = [(row.name, row.median) for row in result.figures if not (row.varies or row.together)]
     print_rest(fixed, result.left_out, result.samples, "samples")
-    for row in varying:
-        if row.name.endswith(DETAILED):
+    for row in result.figures:
+        if row.varies and row.name.endswith(DETAILED):
             _print_contributions(result, row)
     for job, error in result.model_errors.items():
-        print(f"  error of the model, in no interval above: {job}: {_error(error)}")
+        print(f"  error of the model, in the last column alone: {job}: {_error(error)}")
+
+
+def _row(row: "Distribution") -> tuple[str, ...]:
+    together = _ends(row.together) if row.together else ""
+    ends = (_ends(row.half), _ends(row.most), together)
+    return (row.name, number(row.point), number(row.median), *ends)
 
 
 def _error(error: "ModelError") -> str:

@@ -3,7 +3,7 @@
 Every figure of an interconnect's profile has a basis, and from it a distribution: the spread of the
 same figure among the documents in hand. Samples of a scenario draw all of them, and each printed
 figure becomes a median with intervals. What the model itself gets wrong is another error, which
-rows of studies measure; it stands beside an interval and is no part of it.
+rows of studies measure; an interval with it stands beside that of the samples.
 """
 
 from etherweave.uncertainty.coverage import CheckInterval, check_intervals, coverage

@@ -104,9 +104,7 @@ def _other(check: StudyCheck) -> str:
 
 
 def _spread(values: Sequence[float], error: Further, is_time: bool) -> list[float]:
-    """Multiply each value with quantiles of the error of the model; of rates, divide."""
-    factors = error.at([(at + 0.5) / QUANTILES for at in range(QUANTILES)])
-    return [value * factor if is_time else value / factor for value in values for factor in factors]
+    return error.applied(values, QUANTILES, is_time=is_time)
 
 
 def predicted(check: StudyCheck, values: Sequence[float]) -> Predicted:

@@ -58,6 +58,9 @@ class Distribution:
     infinite where it is not known."""
     contributions: Sequence[Contribution] | None
     """Those that chance does not explain, the largest first; None where samples are too few."""
+    together: Interval | None = None
+    """Interval of 90 % by samples and the error of the model together; None where no error of the
+    model is known of the figure."""
 
     @property
     def rest(self) -> float:

@@ -12,7 +12,7 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from etherweave.uncertainty.check_rows import KINDS, CheckRow, Conditions, check_rows
@@ -43,6 +43,7 @@ class ModelError:
     covered: float | None
     """Part of rows of this kind within 90 % of what all other systems say, the mean over systems;
     None for fewer than two, or where it was not asked for."""
+    further: "Further" = field(repr=False, compare=False)  # Distribution of a further row.
 
     @property
     def kind(self) -> str:
@@ -80,6 +81,13 @@ class Further:
     def interval(self, level: float) -> Interval:
         """Return the interval in the middle that has a share of the distribution."""
         return Interval(*self.at([(1 - level) / 2, (1 + level) / 2]))
+
+    def applied(self, values: Sequence[float], count: int, *, is_time: bool) -> list[float]:
+        """Multiply each value with a number of quantiles of the error; of rates, divide."""
+        factors = self.at([(at + 0.5) / count for at in range(count)])
+        if not is_time:
+            factors = [1 / factor for factor in factors]
+        return [value * factor for value in values for factor in factors]
 
 
 class Estimate:
@@ -229,7 +237,7 @@ def _error(estimate: Estimate, conditions: Conditions, covered: float | None = N
     further = estimate.further(conditions)
     systems = list(dict.fromkeys(row.system for row in own))
     half, most = further.interval(0.5), further.interval(0.9)
-    return ModelError(conditions, len(own), systems, half, most, covered)
+    return ModelError(conditions, len(own), systems, half, most, covered, further)
 
 
 def without_each_system(rows: Sequence[CheckRow]) -> dict[str, Estimate]:

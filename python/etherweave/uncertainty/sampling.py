@@ -20,10 +20,18 @@ from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.sweeps.cost import estimates, resident_bytes
 from etherweave.sweeps.points import Run
 from etherweave.uncertainty.check_rows import conditions_of
+from etherweave.uncertainty.coverage import QUANTILES
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
-from etherweave.uncertainty.intervals import DEGREE, Distribution, distribution, samples_min
-from etherweave.uncertainty.model_errors import ModelError, errors_at
+from etherweave.uncertainty.intervals import (
+    DEGREE,
+    Distribution,
+    Interval,
+    distribution,
+    quantiles,
+    samples_min,
+)
+from etherweave.uncertainty.model_errors import Further, ModelError, errors_at
 
 SAMPLES_MIN, SAMPLES_MAX = 8, 65_536
 FIRST = 32
@@ -41,6 +49,8 @@ _NO_FIGURES = re.compile(
     r"^(packet_hops|packets_created|packets_delivered|fingerprint)$|\.(iterations|streams|complete)$"
 )
 """Figures of a run that say how much was simulated."""
+_OF_JOB = re.compile(r"^(?:jobs|streams|flows)\.(?P<job>.*)\.\w+_(?P<unit>us|gbps)$")
+"""Times and rates of a job, in which the model has an error."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class SampledResult:
     left_out: Mapping[str, int]  # Figures that only some samples have, and how many.
     warnings: Sequence[str]  # Warnings of all samples, each once, with its number of samples.
     model_errors: Mapping[str, ModelError]
-    """Error of the model in the times of each job, which no interval of a figure contains."""
+    """Error of the model in the times of each job, which intervals contain that are *together*."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Distribution]:
@@ -336,11 +346,12 @@ def _result(
     point = next((row for row in rows if row["sample"] < 0 and row["ended"] == "complete"), {})
     names = [entry.name for entry in scenario.drawn.entries]
     shares = [scenario.shares[row["sample"]] for row in good]
-    figures, left_out = [], {}
+    figures, left_out, errors = [], {}, _model_errors(scenario)
     for key in figures_of(good[0], scenario.axes):
         values = [row[key] for row in good if row[key] is not None]
         if len(values) == len(good):
-            figures.append(distribution(key, point.get(key), values, shares, names))
+            figure = distribution(key, point.get(key), values, shares, names)
+            figures.append(replace(figure, together=_together(key, values, errors)))
         elif values:
             left_out[key] = len(values)
     is_known = all(figure.error <= precision for figure in awaited(figures))
@@ -355,8 +366,27 @@ def _result(
         figures,
         left_out,
         [*without_basis(scenario.drawn.without_basis), *_warnings(good)],
-        _model_errors(scenario),
+        errors,
     )
+
+
+def _together(
+    figure: str, values: Sequence[float], errors: Mapping[str, ModelError]
+) -> Interval | None:
+    """Return the interval of 90 % of a time or a rate of a job, with the error of the model."""
+    name = _OF_JOB.match(figure)
+    if name is None or name["job"] not in errors:
+        return None
+    return together(values, errors[name["job"]].further, is_time=name["unit"] == "us")
+
+
+def together(values: Sequence[float], error: Further, *, is_time: bool) -> Interval:
+    """Return the interval of 90 % by samples of a figure and the error of the model together.
+
+    Each sample is as likely as the others, and so is each of the quantiles of the error.
+    """
+    ends = quantiles(error.applied(values, QUANTILES, is_time=is_time))
+    return Interval(ends[0], ends[-1])
 
 
 def _model_errors(complete: SampledScenario) -> dict[str, ModelError]:
