@@ -50,6 +50,14 @@ def test_a_measured_rate_of_messages_stays_while_the_receivers_time_is_divided_a
     assert max(row[HANDLING] for row in drawn) > 1.5 * min(row[HANDLING] for row in drawn)
 
 
+def test_a_measured_rate_stays_also_where_the_later_of_the_receivers_times_is_fitted() -> None:
+    drawn = samples(of_profile("omni-path-100"), **{"25.69 MB/s": 0.5})
+    assert [math.fsum(row[key] for key in RATE_PARTS) for row in drawn] == pytest.approx(
+        [310e-9] * len(drawn), abs=2e-12
+    )
+    assert max(row[HANDLING] for row in drawn) > 1.5 * min(row[HANDLING] for row in drawn)
+
+
 def test_a_measured_rate_moves_the_receivers_time_by_what_it_is_off() -> None:
     drawable = of_profile("infiniband-edr")
     low, high = (

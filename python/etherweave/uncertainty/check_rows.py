@@ -146,6 +146,8 @@ def interconnect_of(name: str) -> str:
     --------
     >>> interconnect_of("slingshot-11"), interconnect_of("")
     ('of one vendor', 'Ethernet')
+    >>> interconnect_of("mare_nostrum.default_ompi.512")
+    'InfiniBand'
     """
     kinds: Mapping[str, str] = _table()["interconnects"]
     return next(kind for pattern, kind in kinds.items() if fnmatchcase(name, pattern))

@@ -261,7 +261,7 @@ def _fits(times: Mapping[str, Figure]) -> dict[str, Fit]:
     by_time = sorted(fitted.items(), key=lambda of: (of[1][0].kind != RATE, of[1][0].time_s))
     for name, (measured, keys) in by_time:
         of: Sequence[str] = ()
-        if measured.kind == RATE and HANDLING in keys:
+        if measured.kind == RATE and not {*keys}.isdisjoint(RATE_PARTS):
             of = RATE_PARTS
         elif measured.kind == LATENCY and not is_divided and {*keys} <= {*PARTS}:
             of, is_divided = PARTS, True  # Each is a part of one time, the shortest.
