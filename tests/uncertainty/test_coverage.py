@@ -16,7 +16,8 @@ from etherweave.uncertainty.model_errors import Estimate
 ID = "infiniband-edr.latency.{}.8.1"
 PAIR = Conditions("latency", "InfiniBand", "by the NIC", "to 64 B", FITS[0])
 DRAWN = PAIR._replace(interconnect="Ethernet", fit=FITS[1])
-"""Conditions of figures whose names have no known interconnect."""
+"""Conditions of figures over Ethernet."""
+SYSTEMS = [f"ethernet-{rate}-roce" for rate in (25, 40, 50, 100, 200, 400)]
 
 
 def check(
@@ -96,17 +97,17 @@ def test_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_percent() -
     inside, widths = [], []
     for _ in range(40):
         checks, values, known = [], {}, []
-        for system in range(6):
+        for system in SYSTEMS:
             mean = draw_.normal(0.1, 0.15)
             for size in range(4):
                 error = draw_.normal(mean, 0.05)
                 samples = np.exp(draw_.normal(0.0, 0.1, 64))
                 truth = math.exp(error + draw_.normal(0.0, 0.1))
-                name = f"p{system}.latency.l.{2**size}.1"
+                name = f"{system}.latency.l.{2**size}.1"
                 checks.append(check(truth, truth / 2, truth * 2, name))
                 values[name] = samples.tolist()
                 spread = statistics.stdev(map(math.log, values[name]))
-                system_name = f"p{system}: Table 1"
+                system_name = f"{system}: Table 1"
                 middle = statistics.median(values[name])
                 known.append(
                     CheckRow(

@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from etherweave.study import load_study
+from etherweave.study import StudyCheck, load_study
 from etherweave.uncertainty.check_rows import (
     CALIBRATION,
     COLUMNS,
     FITS,
     KINDS,
+    LINK,
+    RATIO,
     SIZES,
     TRANSPORTS,
     CheckRow,
@@ -21,9 +23,10 @@ from etherweave.uncertainty.check_rows import (
     check_rows,
     conditions_of,
     kind_of,
+    row_of,
     write,
 )
-from etherweave.uncertainty.model_errors import Estimate, errors_at, model_errors
+from etherweave.uncertainty.model_errors import FORMS, Estimate, errors_at, form_score, model_errors
 from support.command_line import run_here
 
 LATENCY, COLLECTIVE = Conditions("latency"), Conditions("collective")
@@ -144,14 +147,14 @@ def test_conditions_of_a_job_are_those_of_check_rows() -> None:
     roce: dict[str, object] = {"transport": {"roce": {}}}
     latency = {"workload": {"osu_latency": {"bytes": "8B"}}}
     assert conditions_of(roce, latency) == (
-        *("latency", "Ethernet", TRANSPORTS[1], "to 64 B", FITS[1]),
+        *("latency", "Ethernet", TRANSPORTS[1], "to 64 B", FITS[1], ""),
     )
     tcp: dict[str, object] = {
         "transport": {"tcp": {}},
         "interconnect": {"profile": "infiniband-hdr-ipoib"},
     }
     assert conditions_of(tcp, {"workload": {"fft": {}}}) == (
-        *("iteration", "InfiniBand", TRANSPORTS[0], "", FITS[1]),
+        *("iteration", "InfiniBand", TRANSPORTS[0], "", FITS[1], ""),
     )
 
 
@@ -194,6 +197,59 @@ def test_a_row_of_a_fitted_benchmark_says_little_of_others() -> None:
     fitted, other = (Conditions("latency", fit=fit) for fit in FITS)
     estimate = Estimate([*drawn(draw, 12, 0.03, fitted), *drawn(draw, 12, 0.3, other)])
     assert width(estimate, other) > 4 * width(estimate, fitted)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "value", "limit"),
+    [
+        # 100 Gb/s are 12,500 MB/s: 4 MiB take 335.5 us, 90 % of 372.8 us.
+        ("infiniband-edr.latency.mpich.4194304.1", "us", 372.0, LINK),
+        ("infiniband-edr.latency.mpich.4194304.1", "us", 374.0, ""),
+        ("infiniband-edr.bandwidth.mpich.4194304.1", "MB/s", 11_260.0, LINK),
+        ("infiniband-edr.bandwidth.mpich.4194304.1", "MB/s", 11_240.0, ""),
+    ],
+)
+def test_a_link_limits_what_keeps_it_busy_for_nine_tenths_of_the_time(
+    name: str, unit: str, value: float, limit: str
+) -> None:
+    made = row_of("osu-references", StudyCheck(name, "s", value, (1, 1e6), unit, value))
+    assert made is not None and made.conditions.limit == limit
+
+
+def test_a_benchmark_of_both_directions_fills_a_link_twice() -> None:
+    name = "infiniband-hdr100.bibw.4194304"
+    made = row_of("interconnect-references", StudyCheck(name, "s", 2e4, (1, 1e6), "MB/s", 2e4))
+    assert made is not None and made.conditions.limit == ""
+
+
+def test_a_form_without_the_sides_predicts_skewed_rows_worse() -> None:
+    draw = np.random.default_rng(10)
+    rows = [row(str(n), abs(float(e))) for n, e in enumerate(0.1 * draw.standard_t(4, 20))]
+    assert form_score(FORMS["as it is"], rows) < form_score(FORMS["sides alike"], rows)
+
+
+def test_times_that_are_longer_than_simulated_widen_an_interval_to_their_side() -> None:
+    draw = np.random.default_rng(8)
+    errors = [abs(float(error)) for error in 0.1 * draw.standard_t(4, 40)]
+    for conditions, is_skewed in ((LATENCY, True), (Conditions(RATIO), False)):
+        rows = [row(str(number), error, conditions) for number, error in enumerate(errors)]
+        low, high = map(math.log, Estimate(rows).further(conditions).interval(0.9))
+        assert (high > -1.3 * low) == is_skewed
+        assert (high == pytest.approx(-low, rel=0.02)) != is_skewed
+
+
+def test_small_messages_of_a_fitted_benchmark_leave_longer_ones_of_it_as_they_are() -> None:
+    draw = np.random.default_rng(9)
+    near, far = (Conditions("latency", size_class=size, fit=FITS[0]) for size in [*SIZES][:2])
+    other = [entry._replace(fit=FITS[1]) for entry in (near, far)]
+    rows = [
+        line
+        for conditions, scale in ((near, 0.02), (far, 0.1), (other[0], 0.1), (other[1], 0.1))
+        for line in drawn(draw, 16, scale, conditions)
+    ]
+    estimate = Estimate(rows)
+    assert width(estimate, far) > 3 * width(estimate, near)
+    assert width(estimate, other[0]) == pytest.approx(width(estimate, other[1]), rel=0.5)
 
 
 def test_the_verb_prints_errors_and_spreads_with_what_they_rest_on() -> None:

@@ -100,8 +100,28 @@ def errors_verb(as_json: AsJson = False) -> None:
     )
 
 
+@uncertainty.command("forms", epilog="Examples:\netherweave uncertainty forms")
+def forms_verb(as_json: AsJson = False) -> None:
+    """Print how well forms of the error of the model predict the rows of systems left out.
+
+    The score is the continuous ranked probability score of the logarithm of the measured over the
+    simulated time, as a mean over all check rows: the smaller, the better.
+    """
+    from etherweave.uncertainty.model_errors import FORMS, form_score
+
+    scores = {name: form_score(form) for name, form in FORMS.items()}
+    if as_json:
+        return print(json.dumps(scores, indent=2))
+    rows = [(name, f"{score:.4f}") for name, score in scores.items()]
+    return print_table(("form", ">score"), rows)
+
+
 Directories = Annotated[
     list[Path], typer.Argument(metavar="DIRECTORY...", help="Results of studies, complete ones.")
+]
+OptionalDirectories = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[DIRECTORY...]", help="Results of studies, complete."),
 ]
 
 
@@ -127,14 +147,15 @@ def rows_verb(directories: Directories) -> None:
 
 @uncertainty.command(
     "coverage",
-    epilog="Examples:\netherweave uncertainty coverage results/osu-references "
-    "results/stackhpc-2019 --figure reliability.svg",
+    epilog="Examples:\netherweave uncertainty coverage\netherweave uncertainty coverage "
+    "results/osu-references results/stackhpc-2019 --figure reliability.svg",
 )
 def coverage_verb(
-    directories: Directories, *, figure: Path | None = None, as_json: AsJson = False
+    directories: OptionalDirectories = None, *, figure: Path | None = None, as_json: AsJson = False
 ) -> None:
     """Print how often intervals of 90 % have the published figures of studies, by kind of metric.
 
+    Without results of studies, of the check rows that come with Etherweave.
     Studies have samples by `etherweave study NAME --samples N`. The error of the model comes from
     the rows of all other systems that come with Etherweave, as there. Scores (CRPS) and distances
     of medians are shares of the published figures: the smaller, the better.
@@ -145,15 +166,20 @@ def coverage_verb(
         Draw how often central intervals have published figures (SVG).
     """
     from etherweave.uncertainty import check_intervals, coverage
+    from etherweave.uncertainty.coverage import row_intervals
 
     path = drawing("--figure", figure, ".svg")
     with mistakes(ValueError):
-        results = list(map(_sampled, directories))
-    rows = [
-        row
-        for result, values in results
-        for row in check_intervals(result.study.name, result.checks, values)
-    ]
+        results = list(map(_sampled, directories or ()))
+    rows = (
+        row_intervals()
+        if not directories
+        else [
+            row
+            for result, values in results
+            for row in check_intervals(result.study.name, result.checks, values)
+        ]
+    )
     if path:
         from etherweave.report.reliability import draw
 

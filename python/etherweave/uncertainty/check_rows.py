@@ -16,7 +16,8 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import Any, NamedTuple
 
-from etherweave.api.units import size_of
+from etherweave.api.simulation import figures
+from etherweave.api.units import rate_of, size_of
 from etherweave.study.results import StudyCheck
 
 RATIO = "ratio"
@@ -29,8 +30,11 @@ INTERCONNECTS = ("Ethernet", "InfiniBand", "of one vendor")
 TRANSPORTS = ("in the kernel", "by the NIC")
 FITS = ("benchmark fitted", "benchmark not fitted")
 """Whether constants are fitted to other figures of the same benchmark on the same system."""
+LINK = "by the link"
+"""Limit of figures that take little more time than the link of a host needs for the bytes."""
+_LINK_SHARE_MIN = 0.9  # Share of the time that the link is busy.
 COLUMNS = (
-    *("study", "id", "kind", "interconnect", "transport", "size_class", "fit"),
+    *("study", "id", "kind", "interconnect", "transport", "size_class", "fit", "limit"),
     *("system", "curve", "unit"),
     *("published", "simulated", "spread"),
 )
@@ -48,6 +52,7 @@ class Conditions(NamedTuple):
     transport: str = ""  # One of :data:`TRANSPORTS`.
     size_class: str = ""  # One of :data:`SIZES`.
     fit: str = ""  # One of :data:`FITS`.
+    limit: str = ""  # :data:`LINK`.
 
 
 @dataclass(frozen=True)
@@ -82,10 +87,10 @@ def check_rows() -> tuple[CheckRow, ...]:
 
 def _row(row: Mapping[str, str]) -> CheckRow:
     texts = [row[column] for column in COLUMNS]
-    study, name, system, curve, unit = *texts[:2], *texts[7:10]
-    published, simulated, spread = map(float, texts[10:])
+    study, name, system, curve, unit = *texts[:2], *texts[8:11]
+    published, simulated, spread = map(float, texts[11:])
     measured = (unit, published, simulated, spread)
-    return CheckRow(study, name, Conditions(*texts[2:7]), system, *measured, curve)
+    return CheckRow(study, name, Conditions(*texts[2:8]), system, *measured, curve)
 
 
 def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> CheckRow | None:
@@ -98,7 +103,7 @@ def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> Check
         if of["study"] == study and _counts(check, of):
             simulated, spread = _middle([cell for cell in values if cell > 0]) or (check.value, 0.0)
             system, published = _system(check, of), check.expected or math.nan
-            conditions = _conditions(check, of)
+            conditions = _conditions(check, of, simulated)
             names = (study, check.id, conditions, system, check.unit)
             return CheckRow(*names, published, simulated, spread, _curve(check, of))
     return None
@@ -111,7 +116,7 @@ def _middle(values: Sequence[float]) -> tuple[float, float] | None:
     return statistics.median(values), statistics.stdev(map(math.log, values))
 
 
-def _conditions(check: StudyCheck, of: Mapping[str, Any]) -> Conditions:
+def _conditions(check: StudyCheck, of: Mapping[str, Any], simulated: float) -> Conditions:
     kind = str(of["kind"])
     is_fitted = any(fnmatchcase(check.id, pattern) for pattern in of.get("fitted", ()))
     fit = FITS[0 if is_fitted else 1]
@@ -119,7 +124,24 @@ def _conditions(check: StudyCheck, of: Mapping[str, Any]) -> Conditions:
         return Conditions(kind, fit=fit)
     transport = TRANSPORTS[0 if fnmatchcase(check.id, _table()["in_the_kernel"]) else 1]
     size = _size(check, of) if _has_size(of) else None
-    return Conditions(kind, interconnect_of(check.id), transport, size_class(size), fit)
+    interconnect, limit = interconnect_of(check.id), LINK if _fills(check, of, simulated) else ""
+    return Conditions(kind, interconnect, transport, size_class(size), fit, limit)
+
+
+def _fills(check: StudyCheck, of: Mapping[str, Any], simulated: float) -> bool:
+    """Whether the link of a host is busy for most of the simulated time of a benchmark."""
+    if "directions" not in of:
+        return False
+    megabytes_s = _link_rate(check.id.split(".")[0]) / 1e6
+    bytes_us = simulated if check.unit == "MB/s" else _size(check, of) / simulated
+    return bytes_us >= _LINK_SHARE_MIN * megabytes_s * int(of["directions"])
+
+
+@cache
+def _link_rate(profile: str) -> float:
+    """Return the rate of the links of hosts of an interconnect [B/s]."""
+    rates = {row["key"]: row["value"] for row in figures({"interconnect": {"profile": profile}})}
+    return rate_of(str(rates.get("link.host_rate") or rates["link.rate"]))
 
 
 def _curve(check: StudyCheck, of: Mapping[str, Any]) -> str:

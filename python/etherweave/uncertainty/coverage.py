@@ -10,6 +10,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from etherweave.study import StudyCheck
 from etherweave.uncertainty.check_rows import (
@@ -25,6 +26,7 @@ from etherweave.uncertainty.intervals import Interval
 from etherweave.uncertainty.model_errors import Estimate, Further, without_each_system
 
 LEVEL = 0.9
+_PARAMETERS = 31  # Quantiles of the distribution by parameters of a check row.
 QUANTILES = 64  # Number of quantiles of the error of the model, by which each sample is multiplied.
 OTHER, FITTED, STATEMENT = "other", "fitted", "statement"
 """Kinds of checks of which no error of the model is known."""
@@ -77,6 +79,29 @@ def check_intervals(
     ]
 
 
+def row_intervals(rows: Sequence[CheckRow] | None = None) -> list[CheckInterval]:
+    """Compute the intervals of check rows, by default of those that come with Etherweave.
+
+    Parameters have a lognormal distribution about the simulated figure, with the row's spread.
+    """
+    known = check_rows() if rows is None else rows
+    every, others = Estimate(known), without_each_system(known)
+    intervals = []
+    for row in known:
+        bounds = (row.published / 2, row.published * 2)
+        check = StudyCheck(row.id, "", row.published, bounds, row.unit, row.simulated)
+        error = others.get(row.system, every).further(row.conditions)
+        intervals.append(_with_model(row, check, _lognormal(row), error))
+    return intervals
+
+
+def _lognormal(row: CheckRow) -> list[float]:
+    if not row.spread:
+        return [row.simulated]
+    places = [NormalDist().inv_cdf((at + 0.5) / _PARAMETERS) for at in range(_PARAMETERS)]
+    return [row.simulated * math.exp(row.spread * place) for place in places]
+
+
 def _of(
     study: str,
     check: StudyCheck,
@@ -85,15 +110,22 @@ def _of(
     others: Mapping[str, Estimate],
 ) -> CheckInterval:
     """Compute the intervals of a check; the error of the model is by all systems but its own."""
-    row, parameters = row_of(study, check, values), predicted(check, values)
+    row = row_of(study, check, values)
     if row is None:
+        parameters = predicted(check, values)
         return CheckInterval(study, check, _other(check), "", parameters, None, parameters)
     error = others.get(row.system, every).further(row.conditions)
+    return _with_model(row, check, values, error)
+
+
+def _with_model(
+    row: CheckRow, check: StudyCheck, values: Sequence[float], error: Further
+) -> CheckInterval:
     is_time = check.unit in TIMES
     alone = predicted(check, _spread([statistics.median(values)], error, is_time))
     both = predicted(check, _spread(values, error, is_time))
-    kind = row.conditions.kind
-    return CheckInterval(study, check, kind, row.system, parameters, alone, both)
+    kind, parameters = row.conditions.kind, predicted(check, values)
+    return CheckInterval(row.study, check, kind, row.system, parameters, alone, both)
 
 
 def _other(check: StudyCheck) -> str:

@@ -2,9 +2,11 @@
 
 Rows of studies compare a simulated figure with one that a system has published. The logarithm of
 the measured over the simulated time has Student's t distribution about zero, whose scale depends
-on what is extrapolated: the kind of metric, the interconnect, the transport, the size, and whether
-constants are fitted to the same benchmark. Each of them has an effect that is drawn towards zero,
-so that classes of few systems have what all have.
+on what is extrapolated: the kind of metric, the interconnect, the transport, the size, whether
+constants are fitted to the same benchmark, the last two together, and whether a link limits it.
+Each of them has an effect that is drawn towards zero, so that classes of few systems have what all
+have.
+What is not modelled takes time: above zero the scale is larger than below, but of ratios.
 What parameters do to a row is part of its scale, and none of the model's.
 """
 
@@ -12,23 +14,64 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from etherweave.uncertainty.check_rows import KINDS, CheckRow, Conditions, check_rows
+from etherweave.uncertainty.check_rows import KINDS, RATIO, CheckRow, Conditions, check_rows
 from etherweave.uncertainty.intervals import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DEGREES = 4
-"""Degrees of Student's distribution (Lange, Little and Taylor, JASA 84, 1989: robust models)."""
 SCALE, SCALE_FACTOR = 0.1, 3.0
 """Prior of the scale of all rows: its middle, and one standard deviation as a factor."""
-SCALE_EFFECT = math.log(2)
-"""Standard deviation of effects on the logarithm of the scale."""
+LONGER = "longer over shorter than simulated"
+"""Name of the effect of the side on the scale."""
 _PLACES = 27  # Places of the logarithm of the scale at which its normal distribution is taken.
+_SKEWS = 5  # Places of the skewness.
 _TAIL = 64  # Quantiles of Student's distribution at each of these places.
+
+
+@dataclass(frozen=True)
+class Form:
+    """Form of the distribution of the error of the model."""
+
+    degrees: float = 4
+    """Degrees of Student's distribution (Lange, Little, Taylor, JASA 84, 1989: robust models)."""
+    effect: float = math.log(2)
+    """Standard deviation of effects on the logarithm of the scale."""
+    skewness: float = 0.1
+    """Standard deviation of the logarithm by which the scale is larger above 0, smaller below."""
+    left_out: Sequence[str] = ()  # Conditions without an effect.
+    together: Sequence[tuple[str, str]] = (("size_class", "fit"),)
+    """Conditions with an effect of each pair of their values, beside those of their own."""
+
+    def names(self, conditions: Conditions) -> list[str]:
+        """Name what has an effect on the scale of a row."""
+        values = {name: value for name, value in conditions._asdict().items() if value}
+        pairs = [(values.get(first, ""), values.get(second, "")) for first, second in self.together]
+        own = [value for name, value in values.items() if name not in self.left_out]
+        return own + [", ".join(pair) for pair in pairs if all(pair)]
+
+
+FORM = Form()
+FORMS = {
+    "as it is": FORM,
+    "sides alike": replace(FORM, skewness=1e-6),
+    "size and fit apart": replace(FORM, together=()),
+    "both of these": replace(FORM, skewness=1e-6, together=()),
+    "kind and size together, too": replace(FORM, together=(*FORM.together, ("kind", "size_class"))),
+    "kind and fit together, too": replace(FORM, together=(*FORM.together, ("kind", "fit"))),
+    "3 degrees": replace(FORM, degrees=3),
+    "6 degrees": replace(FORM, degrees=6),
+    "effects of a factor of 1.4": replace(FORM, effect=math.log(2) / 2),
+    "effects of a factor of e": replace(FORM, effect=1.0),
+    "no interconnect": replace(FORM, left_out=("interconnect",)),
+    "no transport": replace(FORM, left_out=("transport",)),
+    "no limit": replace(FORM, left_out=("limit",)),
+    "no size": replace(FORM, left_out=("size_class",), together=()),
+}
+"""Forms of which the scores are compared; the first holds."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +121,17 @@ class Further:
         values: list[float] = np.exp(np.interp(shares, self._shares, self._logarithms)).tolist()
         return values
 
+    def score(self, logarithm: float) -> float:
+        """Return the continuous ranked probability score over a logarithm, the smaller the better.
+
+        That of equally likely values (Gneiting and Raftery, JASA 102, 2007, equation 21).
+        """
+        import numpy as np
+
+        count = len(self._logarithms)
+        between = (2 * np.arange(count) - count + 1) @ self._logarithms / count**2
+        return float(np.abs(self._logarithms - logarithm).mean() - between)
+
     def interval(self, level: float) -> Interval:
         """Return the interval in the middle that has a share of the distribution."""
         return Interval(*self.at([(1 - level) / 2, (1 + level) / 2]))
@@ -97,12 +151,12 @@ class Estimate:
     covariance is that of its curvature there (Laplace's method).
     """
 
-    def __init__(self, rows: Iterable[CheckRow]) -> None:
+    def __init__(self, rows: Iterable[CheckRow], form: Form = FORM) -> None:
         import numpy as np
         from scipy.optimize import minimize
 
-        self.rows = list(rows)
-        every = sorted({name for row in self.rows for name in row.conditions if name})
+        self.rows, self._form = list(rows), form
+        every = sorted({name for row in self.rows for name in form.names(row.conditions)})
         self._places = {name: place for place, name in enumerate(every, start=1)}
         count = len(every) + 1
         table = _Table(
@@ -110,22 +164,24 @@ class Estimate:
             np.array([row.error for row in self.rows]),
             np.array([row.spread for row in self.rows]),
             np.array(_weights(self.rows)),
-            np.array([math.log(SCALE), *[0.0] * (count - 1)]),
-            np.array([math.log(SCALE_FACTOR), *[SCALE_EFFECT] * (count - 1)]),
+            np.array([_is_skewed(row.conditions) for row in self.rows], float),
+            np.array([math.log(SCALE), *[0.0] * count]),
+            np.array([math.log(SCALE_FACTOR), *[form.effect] * (count - 1), form.skewness]),
+            form.degrees,
         )
 
         def loss(places: "NDArray") -> "tuple[float, NDArray]":  # type: ignore[type-arg]
             return _loss(table, places)
 
         # Effects over the deviations of their priors are all of one size.
-        places = minimize(loss, np.zeros(count), jac=True, method="BFGS").x
+        places = minimize(loss, np.zeros(count + 1), jac=True, method="BFGS").x
         self._middle = table.means + table.deviations * places
         inverse = np.linalg.inv(_curvature(loss, places))
         self._covariance = inverse * np.outer(table.deviations, table.deviations)
 
     def _column(self, conditions: Conditions) -> list[float]:
         column = [1.0] + [0.0] * len(self._places)
-        for name in conditions:
+        for name in self._form.names(conditions):
             if name in self._places:
                 column[self._places[name]] = 1.0
         return column
@@ -136,29 +192,76 @@ class Estimate:
         ``spread`` is the deviation of the logarithm of its simulated figure, which parameters have.
         """
         import numpy as np
-        from scipy.stats import norm, t
 
-        own = np.array(self._column(conditions))
-        unseen = sum(name not in self._places for name in conditions if name)
-        variance = own @ self._covariance @ own + unseen * SCALE_EFFECT**2
-        places = norm.ppf((np.arange(_PLACES) + 0.5) / _PLACES)
-        logarithms = own @ self._middle + math.sqrt(variance) * places / places.std()
-        scales = np.hypot(np.exp(logarithms), spread)
-        tail = t.ppf((np.arange(_TAIL) + 0.5) / _TAIL, DEGREES)
-        every = np.sort((scales[:, None] * tail).ravel())
+        own = np.array([*self._column(conditions), 0.0])
+        unseen = sum(name not in self._places for name in self._form.names(conditions))
+        with_skew = float(own @ self._covariance[:, -1]) / float(self._covariance[-1, -1])
+        variance = own @ self._covariance @ own + unseen * self._form.effect**2
+        variance -= with_skew**2 * self._covariance[-1, -1]
+        tails = (np.arange(_TAIL) + 0.5) / _TAIL
+        parts = []
+        for step in math.sqrt(self._covariance[-1, -1]) * _normal(_SKEWS):
+            logarithms = own @ self._middle + with_skew * step
+            scales = np.exp(logarithms + math.sqrt(variance) * _normal(_PLACES))
+            skew = (self._middle[-1] + step) * _is_skewed(conditions)
+            parts.append(
+                np.hypot(scales, spread)[:, None] * _quantiles(tails, skew, self._form.degrees)
+            )
+        every = np.sort(np.concatenate(parts).ravel())
         return Further(every, (np.arange(len(every)) + 0.5) / len(every))
 
     def effects(self) -> list[Effect]:
-        """List what each condition does to the width of an interval."""
-        errors = []
-        for name, place in self._places.items():
-            own = [row for row in self.rows if name in row.conditions]
-            middle = float(self._middle[place])
-            deviation = math.sqrt(float(self._covariance[place, place]))
-            ends = [math.exp(middle + sign * 1.645 * deviation) for sign in (-1, 1)]
-            systems = len({row.system for row in own})
-            errors.append(Effect(name, len(own), systems, math.exp(middle), Interval(*ends)))
-        return errors
+        """List what each condition does to the width of an interval, and what the side does."""
+        names = self._form.names
+        classes = [
+            self._effect(name, [row for row in self.rows if name in names(row.conditions)], place)
+            for name, place in self._places.items()
+        ]
+        skewed = [row for row in self.rows if _is_skewed(row.conditions)]
+        return [*classes, self._effect(LONGER, skewed, -1, 2.0)]
+
+    def _effect(
+        self, name: str, rows: Sequence[CheckRow], place: int, sides: float = 1.0
+    ) -> Effect:
+        middle = sides * float(self._middle[place])
+        deviation = sides * math.sqrt(float(self._covariance[place, place]))
+        ends = [math.exp(middle + sign * 1.645 * deviation) for sign in (-1, 1)]
+        systems = len({row.system for row in rows})
+        return Effect(name, len(rows), systems, math.exp(middle), Interval(*ends))
+
+
+def _is_skewed(conditions: Conditions) -> bool:
+    """Whether a mechanism that is missing makes a figure wrong to one side: not a ratio."""
+    return conditions.kind != RATIO
+
+
+def _normal(count: int) -> "NDArray":  # type: ignore[type-arg]
+    """Return places of a standard normal distribution, each as likely as the others."""
+    import numpy as np
+    from scipy.stats import norm
+
+    places = norm.ppf((np.arange(count) + 0.5) / count)
+    scaled: NDArray = places / places.std()  # type: ignore[type-arg]
+    return scaled
+
+
+def _quantiles(
+    shares: "NDArray",  # type: ignore[type-arg]
+    skew: float,
+    degrees: float,
+) -> "NDArray":  # type: ignore[type-arg]
+    """Return quantiles of Student's distribution, its scale exp(skew) above 0 and exp(-skew) below.
+
+    Its density is that of Fernández and Steel, JASA 93, 1998, equation 1.
+    """
+    import numpy as np
+    from scipy.stats import t
+
+    below = 1 / (1 + math.exp(2 * skew))
+    shorter = t.ppf(shares / below / 2, degrees) * math.exp(-skew)
+    longer = t.ppf(1 - (1 - shares) / (1 - below) / 2, degrees) * math.exp(skew)
+    quantiles: NDArray = np.where(shares < below, shorter, longer)  # type: ignore[type-arg]
+    return quantiles
 
 
 @dataclass(frozen=True)
@@ -170,9 +273,12 @@ class _Table:
     errors: "NDArray"  # type: ignore[type-arg]
     spreads: "NDArray"  # type: ignore[type-arg]
     weights: "NDArray"  # type: ignore[type-arg]
+    skewed: "NDArray"  # type: ignore[type-arg]
+    """1 of rows whose scale depends on the side, 0 of others."""
     means: "NDArray"  # type: ignore[type-arg]
-    """Priors of effects on the logarithm of the scale."""
+    """Priors of effects on the logarithm of the scale, and last of the skewness."""
     deviations: "NDArray"  # type: ignore[type-arg]
+    degrees: float
 
 
 def _loss(table: _Table, priors: "NDArray") -> "tuple[float, NDArray]":  # type: ignore[type-arg]
@@ -182,15 +288,17 @@ def _loss(table: _Table, priors: "NDArray") -> "tuple[float, NDArray]":  # type:
     """
     import numpy as np
 
-    own = np.exp(table.columns @ (table.means + table.deviations * priors))
-    scale = np.hypot(own, table.spreads)
-    places = table.errors / scale
-    reach = 1 + places**2 / DEGREES
-    loss = table.weights @ ((DEGREES + 1) / 2 * np.log(reach) + np.log(scale))
-    pull = (DEGREES + 1) / DEGREES * places**2 / reach
+    effects = table.means + table.deviations * priors
+    own, skew = np.exp(table.columns @ effects[:-1]), effects[-1] * table.skewed
+    scale, side = np.hypot(own, table.spreads), np.sign(table.errors)
+    places = table.errors / scale * np.exp(-side * skew)
+    reach = 1 + places**2 / table.degrees
+    density = (table.degrees + 1) / 2 * np.log(reach) + np.log(scale) + np.log(np.cosh(skew))
+    pull = (table.degrees + 1) / table.degrees * places**2 / reach
     by_scale = table.columns.T @ (table.weights * (1 - pull) * (own / scale) ** 2)
-    gradient = by_scale * table.deviations + priors
-    return float(loss + priors @ priors / 2), gradient
+    by_skew = table.weights @ (table.skewed * (np.tanh(skew) - side * pull))
+    gradient = np.append(by_scale, by_skew) * table.deviations + priors
+    return float(table.weights @ density + priors @ priors / 2), gradient
 
 
 def _curvature(
@@ -240,10 +348,19 @@ def _error(estimate: Estimate, conditions: Conditions, covered: float | None = N
     return ModelError(conditions, len(own), systems, half, most, covered, further)
 
 
-def without_each_system(rows: Sequence[CheckRow]) -> dict[str, Estimate]:
+def without_each_system(rows: Sequence[CheckRow], form: Form = FORM) -> dict[str, Estimate]:
     """Estimate the error of the model for each system by all others."""
     systems = dict.fromkeys(row.system for row in rows)
-    return {name: Estimate(row for row in rows if row.system != name) for name in systems}
+    return {name: Estimate((row for row in rows if row.system != name), form) for name in systems}
+
+
+def form_score(form: Form, rows: Sequence[CheckRow] | None = None) -> float:
+    """Return the mean score of the rows, each in the distribution by all other systems."""
+    known = check_rows() if rows is None else rows
+    estimates = without_each_system(known, form)
+    return statistics.fmean(
+        estimates[row.system].further(row.conditions, row.spread).score(row.error) for row in known
+    )
 
 
 def _covered(rows: Sequence[CheckRow]) -> Mapping[str, float]:
