@@ -1,27 +1,41 @@
 """Pages whose blocks run: files, commands with their output, and Python.
 
 In the order of the page, a block of a language with ``title="incast.toml"`` is written to that
-file; each ``$`` line of a ``console`` block is carried out by a shell, and what it prints must be
-what stands below it; a ``python`` block is carried out, where ``>>>`` begins examples for doctest.
-``…`` stands for the rest of a line, or on a line of its own for any lines. Real times are not
-compared. Blocks without a language, or of another one, such as ``py``, are only shown. A picture of
-the page that a command draws must be the one that is kept. With ``ETHERWEAVE_BLESS=1`` the test
-writes what is printed into the page, and what is drawn beside it.
+file; each ``$`` line of a ``console`` block is carried out, ``etherweave`` by this process and all
+else by a shell, and what it prints must be what stands below it; a ``python`` block is carried out,
+where ``>>>`` begins examples for doctest. ``…`` stands for the rest of a line, or on a line of its
+own for any lines. Real times are not compared. Blocks without a language, or of another one, such
+as ``py``, are only shown. A picture of the page that a command draws must be the one that is kept.
+With ``ETHERWEAVE_BLESS=1`` the test writes what is printed into the page, and what is drawn beside
+it.
 """
 
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from support.command_line import without_progress
+from support.command_line import run_here, without_progress
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(?P<language>\w+)(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^):]+\.svg)\)")
 PROMPT = re.compile(r"^\$ ", re.M)
+CALL = re.compile(
+    r"""etherweave(?P<words>(\ +('[^']*'|"[^"$`\\]*"|{}|[^\s'"|&;<>()$`{}*?~\\#!])+)+)"""
+    r"(?P<rest>(\ +(?!.*(etherweave|2>&1))([|&;>#]|2>).*)?)"
+)
+"""A first command that is carried out in this process, and what a shell does with its output.
+
+Where that joins both outputs, their order is that of a real process.
+"""
+REPLAY = 'etherweave() { cat "$SAID/warned" >&2; cat "$SAID/printed"; return "$CODE"; }; '
 REAL_TIME = re.compile(r"in [\d.]+ s \([\d.]+ M/s\)")
 COLUMNS = 100  # Width of the terminal.
 CORES = 2
@@ -63,29 +77,57 @@ def pictures(page: Path, home: Path) -> list[tuple[Path, Path]]:
 def run(part: str, home: Path, programs: Path = PROGRAMS) -> str:
     """Run a command that has its output below it; gives both as they are now."""
     line, shown = re.split(r"(?<!\\)\n", part, maxsplit=1)
-    path = f"{programs}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", line],
-        cwd=home,
-        env=os.environ | {"PATH": path, "COLUMNS": str(COLUMNS)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        preexec_fn=take_few_cores,
-    )
+    call = CALL.fullmatch(line.replace("\\\n", " ")) if programs == PROGRAMS else None
+    done = carry_out_here(call, home) if call else in_shell(line, home, {"PATH": path(programs)})
     printed = done.stdout + without_progress(done.stderr)
     is_shown = pattern(plain(shown)).fullmatch(plain(printed))
     printed = re.sub(r" +$", "", printed, flags=re.M)
     return f"$ {line}\n{shown if is_shown else printed}"
 
 
-def take_few_cores() -> None:
-    """Leave a process some cores, others than those of the test's neighbours where it can."""
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
-        first = CORES * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-        os.sched_setaffinity(0, {cores[(first + place) % len(cores)] for place in range(CORES)})
+def path(programs: Path) -> str:
+    return f"{programs}:{os.environ['PATH']}"
+
+
+def carry_out_here(call: re.Match[str], home: Path) -> subprocess.CompletedProcess[str]:
+    """Carry out a command in this process, which takes a tenth of the time, then what follows."""
+    with chdir(home), few_cores():
+        done = run_here(*shlex.split(call["words"]), columns=COLUMNS)
+    if not call["rest"]:
+        return done
+    with TemporaryDirectory() as said:
+        Path(said, "printed").write_text(done.stdout)
+        Path(said, "warned").write_text(done.stderr)
+        variables = {"SAID": said, "CODE": str(done.returncode)}
+        return in_shell(f"{REPLAY}etherweave {call['rest']}", home, variables)
+
+
+def in_shell(line: str, home: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    with few_cores():
+        return subprocess.run(
+            ["bash", "-c", line],
+            cwd=home,
+            env=os.environ | {"COLUMNS": str(COLUMNS)} | variables,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+
+@contextmanager
+def few_cores() -> Iterator[None]:
+    """Leave a command some cores, others than those of the test's neighbours where it can."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    first = CORES * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    os.sched_setaffinity(0, {sorted(cores)[(first + place) % len(cores)] for place in range(CORES)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def plain(text: str) -> str:
