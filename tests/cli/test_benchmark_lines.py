@@ -35,12 +35,12 @@ def test_a_benchmark_is_printed_in_its_tools_units(
 ) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text(TOPOLOGY + workload + "\n")
-    figures = json.loads(command_line.run("run", file, "--json").stdout)
+    figures = json.loads(command_line.run_here("run", file, "--json").stdout)
     rows = figures["benchmarks"]
     assert [row["program"] for row in rows] == [program] * len(names)
     values = [row["value"] * factor for row, factor in zip(rows, scale, strict=True)]
     shown = ", ".join(f"{value:.2f} {name}" for value, name in zip(values, names, strict=True))
-    assert f"  test: {program} {shown}; " in command_line.run("run", file).stdout
+    assert f"  test: {program} {shown}; " in command_line.run_here("run", file).stdout
     if program == "osu_latency":
         assert values[0] == pytest.approx(figures["jobs"]["test"]["mean_us"] / 2)
     if program == "osu_bw":
@@ -50,11 +50,11 @@ def test_a_benchmark_is_printed_in_its_tools_units(
 def test_an_exchange_counts_the_four_messages_of_a_rank(tmp_path: Path) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text(TOPOLOGY + "imb = { ranks = 4, bytes = '1KiB', iterations = 3 }\n")
-    time, rate = json.loads(command_line.run("run", file, "--json").stdout)["benchmarks"]
+    time, rate = json.loads(command_line.run_here("run", file, "--json").stdout)["benchmarks"]
     assert (time["program"], time["metric"]) == ("IMB-MPI1", "call_time")
     assert rate["value"] == pytest.approx(4 * 1024 / time["value"])
     shown = f"{time['value'] * 1e6:.2f} us, {rate['value'] / 1e6:.2f} MB/s"
-    text = command_line.run("run", file).stdout
+    text = command_line.run_here("run", file).stdout
     assert f"IMB-MPI1 Exchange {shown}; 12 iterations, mean " in text
 
 
@@ -66,9 +66,9 @@ def test_a_time_of_npb_names_its_iterations(iterations: int, note: str, tmp_path
     file = tmp_path / "scenario.toml"
     keys = f"benchmark = 'ep', class = 'S', ranks = 4, iterations = {iterations}"
     file.write_text(f"{TOPOLOGY}npb = {{ {keys} }}\n")
-    text = command_line.run("run", file).stdout
+    text = command_line.run_here("run", file).stdout
     assert re.search(rf"  test: npb ep.S elapsed [\d.]+ m?s \({note}\); ", text)
-    (row,) = json.loads(command_line.run("run", file, "--json").stdout)["benchmarks"]
+    (row,) = json.loads(command_line.run_here("run", file, "--json").stdout)["benchmarks"]
     assert row["note"] == note
 
 
@@ -77,7 +77,7 @@ def test_a_time_of_npb_names_its_iterations(iterations: int, note: str, tmp_path
 def test_few_iterations_sum_their_times(workload: str, iterations: int, tmp_path: Path) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text(f"{TOPOLOGY}{workload}ranks = 4, iterations = {iterations} }}\n")
-    figures = json.loads(command_line.run("run", file, "--json").stdout)
+    figures = json.loads(command_line.run_here("run", file, "--json").stdout)
     (row,) = figures["benchmarks"]
     assert row["value"] == pytest.approx(iterations * figures["jobs"]["test"]["mean_us"] * 1e-6)
 
@@ -98,8 +98,8 @@ def test_iterations_of_npb_are_those_that_its_page_lists() -> None:
 
 def test_nccl_tests_have_their_bus_bandwidth() -> None:
     file = Path(__file__).parents[2] / "scenarios" / "nccl_tests.toml"
-    text = command_line.run("run", file).stdout
-    call, bus = json.loads(command_line.run("run", file, "--json").stdout)["benchmarks"]
+    text = command_line.run_here("run", file).stdout
+    call, bus = json.loads(command_line.run_here("run", file, "--json").stdout)["benchmarks"]
     assert call["metric"] == "call_time" and bus["metric"] == "bandwidth_bus"
     ranks, size = bus["ranks"], bus["bytes"]
     assert bus["value"] == pytest.approx(size * 2 * (ranks - 1) / ranks / call["value"])

@@ -30,7 +30,7 @@ SMALL: dict[str, object] = {
 """72 hosts: 9 groups of 4 switches with 2 hosts and 2 global links each."""
 
 
-run = partial(command_line.run, "curve")
+run = partial(command_line.run_here, "curve")
 here = partial(command_line.run_here, "curve")
 
 

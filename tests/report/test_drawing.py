@@ -313,7 +313,7 @@ def test_a_users_style_changes_nothing() -> None:
 def test_the_verb_draws_one_scenario(tmp_path: Path) -> None:
     scenario, drawing = tmp_path / "small.toml", tmp_path / "small.svg"
     scenario.write_text("[topology.mesh]\n[design]\nroutings = []\n")
-    done = run("design", scenario, "--draw", drawing)
+    done = command_line.run_here("design", scenario, "--draw", drawing)
     assert (done.returncode, command_line.without_progress(done.stderr)) == (0, "")
     assert ElementTree.parse(drawing).getroot().tag == f"{SVG}svg"
 
@@ -321,7 +321,7 @@ def test_the_verb_draws_one_scenario(tmp_path: Path) -> None:
 def test_the_verb_draws_the_metrics_of_several(tmp_path: Path) -> None:
     scenario, drawing = tmp_path / "small.toml", tmp_path / "metrics.svg"
     scenario.write_text("[topology.mesh]\n[design]\nroutings = []\n")
-    done = run("design", "--compare", scenario, scenario, "--draw", drawing)
+    done = command_line.run("design", "--compare", scenario, scenario, "--draw", drawing)
     assert (done.returncode, command_line.without_progress(done.stderr)) == (0, "")
     assert ElementTree.parse(drawing).getroot().tag == f"{SVG}svg"
     first = drawing.read_bytes()
@@ -359,6 +359,3 @@ def test_the_verb_refuses_what_it_cannot_draw(
     done = command_line.invoke("design", *arguments, code=2)
     assert mistake in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-run = command_line.run

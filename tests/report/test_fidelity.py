@@ -26,7 +26,7 @@ from support import command_line
 from support.documents import ROOT
 from support.measured_results import measurement
 
-command = command_line.run
+command = command_line.run_here
 
 SCENARIO: dict[str, Any] = {
     "topology": {"single_switch": {"hosts": 4}},

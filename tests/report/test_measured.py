@@ -20,7 +20,7 @@ from etherweave.report.run.page import write_run
 from support import command_line
 from support.measured_results import measured_summary
 
-command = command_line.run
+command = command_line.run_here
 
 
 SCENARIO: dict[str, Any] = {
