@@ -94,6 +94,15 @@ def slurm() -> Iterator[Path]:
 
 
 @pytest.fixture
+def workers_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Carry out tasks of local workers in this process: most take less than a worker's start."""
+    from etherweave.sweeps import executors
+    from support.workers import answered_here
+
+    monkeypatch.setattr(executors, "_local", answered_here)
+
+
+@pytest.fixture
 def quick_figures() -> Iterator[None]:
     """Draw figures of pages as SVG only, without a layout."""
     from support import figures

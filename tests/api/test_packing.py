@@ -61,6 +61,7 @@ column = "duration_ns"
 ROWS = "id,source,published,low,high,unit\nlatency,Table 1,2,1,9,us\n"
 
 
+@pytest.mark.usefixtures("workers_of_this_process")
 @pytest.mark.parametrize(
     ("command", "folder", "results"),
     [

@@ -23,7 +23,7 @@ from etherweave.study.experiments import (
 from etherweave.study.results import load_result
 from etherweave.study.running import check
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("workers_of_this_process")]
 
 STUDY = load_study("exascale-2017")
 METRICS, CODE = STUDY.metrics, STUDY.module("study")

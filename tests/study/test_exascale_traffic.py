@@ -13,7 +13,7 @@ from etherweave.study import load_study, run_study
 from etherweave.study.experiments import CurveExperiment, CurveResult
 from etherweave.study.results import load_result
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("workers_of_this_process")]
 
 STUDY = load_study("exascale-2017")
 METRICS, CODE = STUDY.metrics, STUDY.module("experiments")

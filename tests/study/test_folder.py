@@ -10,6 +10,7 @@ from etherweave.report import write_study
 from etherweave.study import load_study, load_study_result, read_record, run_study, shipped
 from support.command_line import invoke
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
 SCENARIO = """
 [topology.single_switch]
 hosts = 2

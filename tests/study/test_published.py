@@ -11,6 +11,7 @@ import etherweave
 from etherweave.api.units import rate_of, time_of
 from etherweave.study import StudyCheck, calibration, load_study, run_study, shipped
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
 PROFILES = Path(__file__).parents[2] / "profiles/interconnect"
 
 
