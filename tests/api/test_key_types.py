@@ -15,6 +15,7 @@ import key_types
 
 from etherweave import _core
 
+CACHE = ROOT / ".pytest_cache/mypy"  # Types of libraries are read once for all sessions.
 STUB = ROOT / "python/etherweave/api/scenario_keys.pyi"
 
 
@@ -51,7 +52,7 @@ def test_a_type_checker_reports_wrong_keys_and_values(tmp_path: Path) -> None:
     path.write_text(head + RIGHT + WRONG)
     words = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(path)]
     done = subprocess.run(
-        [*words, "--config-file=", f"--cache-dir={tmp_path}", "--ignore-missing-imports"],
+        [*words, "--config-file=", f"--cache-dir={CACHE}", "--ignore-missing-imports"],
         cwd=tmp_path,
         env=os.environ | {"MYPYPATH": str(ROOT / "python")},
         capture_output=True,
