@@ -214,7 +214,7 @@ macro_rules! protocols {
             }
 
             /// See [`ConnectionState::repeatable_state`].
-            pub fn repeatable_state(&self, now: Time) -> Option<u64> {
+            pub fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
                 match self {
                     $(Protocol::$protocol { state, .. } => state.repeatable_state(now),)*
                 }

@@ -78,9 +78,12 @@ pub trait ConnectionState {
     fn send_state(&self, now: Time, transport: &Transport) -> SendState;
 
     /// State that decides what it will do, beside the above, as a word that is the same whenever that is and however
-    /// much has been sent before. None where such a word would leave something out.
-    fn repeatable_state(&self, _now: Time) -> Option<u64> {
-        None
+    /// much has been sent before.
+    ///
+    /// # Errors
+    /// The key of what such a word would leave out, or of what never is the same again.
+    fn repeatable_state(&self, _now: Time) -> Result<u64, &'static str> {
+        Err("transport")
     }
 
     /// Bytes that have arrived beyond the first missing one, where messages complete in any order. A transport that

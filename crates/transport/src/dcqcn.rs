@@ -4,9 +4,10 @@
 //! Timers are caught up with when the connection sends or is notified, so an idle connection costs no events. All in
 //! integers: the congestion estimate in units of 2^-16, rates in bit/s.
 
-use etherweave_primitives::{BitRate, Duration, InputError, Time, mix};
+use etherweave_primitives::{BitRate, Duration, InputError, Time};
 
-use super::roce::{CongestionControl, FreshConnection, SenderControl};
+use super::roce::{CongestionControl, FreshConnection, Progress, SenderControl};
+use super::state_word::{joined, maybe_from_now};
 use crate::params::{AlphaUpdate, Dcqcn, RATES, TIMER_MAX, check_timer, require, require_within};
 
 /// `alpha` = 1.
@@ -213,19 +214,34 @@ impl SenderControl for RateLimiter {
         Some(limiter.rate())
     }
 
-    fn repeatable_state(&self, now: Time) -> Option<u64> {
+    fn repeatable_state(&self, now: Time, _progress: Progress) -> Option<u64> {
         let mut limiter = self.clone();
         limiter.catch_up(now);
         limiter.earn(now);
-        let RateLimiter { current, target, alpha, bytes, by_timer, by_bytes, owed, .. } = limiter;
+        let RateLimiter {
+            params: _,
+            line: _,
+            current,
+            target,
+            alpha,
+            alpha_at,
+            rate_at,
+            reduces_from,
+            bytes,
+            by_timer,
+            by_bytes,
+            owed,
+            owed_at: _,
+            is_limited,
+            is_notified,
+            is_reduction_due,
+        } = limiter;
         // Without a limit no timer raises the rate, and nothing is owed.
-        let limited = [now.since(limiter.rate_at).as_ps(), owed].map(|own| if limiter.is_limited { own } else { 0 });
-        let estimated = limiter.alpha_at.map_or(u64::MAX, |at| now.since(at).as_ps());
-        let flags = u64::from(limiter.is_notified) << 1 | u64::from(limiter.is_reduction_due);
+        let limited = [now.since(rate_at).as_ps(), owed].map(|own| if is_limited { own } else { 0 });
+        let flags = u64::from(is_limited) << 2 | u64::from(is_notified) << 1 | u64::from(is_reduction_due);
         let counters = u64::from(by_timer) << 32 | u64::from(by_bytes);
-        let waits = limiter.reduces_from.since(now).as_ps();
-        let words = [current, target, alpha, bytes, counters, limited[0], limited[1], estimated, flags, waits];
-        Some(words.into_iter().fold(0, |state, word| mix(state) ^ word))
+        let (estimated, waits) = (maybe_from_now(now, alpha_at), reduces_from.since(now).as_ps());
+        Some(joined([current, target, alpha, bytes, counters, limited[0], limited[1], estimated, flags, waits]))
     }
 
     /// When it may, or when the timer raises the rate.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{Brought, Duration, Time, mix, params};
 
+use crate::state_word::{joined, maybe_from_now};
 use crate::{params::Checked, params::require, ranges::address};
 
 /// How a sender chooses entropy values, by which switches hash packets to paths.
@@ -94,6 +95,14 @@ impl Balancer {
         }
     }
 
+    /// See [`Entropies::repeatable_state`].
+    pub fn repeatable_state(&self, now: Time) -> Option<u64> {
+        match self {
+            Balancer::Scheme(entropies) => entropies.repeatable_state(now),
+            Balancer::Caller(_) => None,
+        }
+    }
+
     /// See [`EntropyChoice::next`].
     pub fn next(&mut self) -> u16 {
         match self {
@@ -147,6 +156,20 @@ impl Entropies {
         let penalties = if has_penalties { vec![0; count as usize] } else { Vec::new() };
         let (mask, penalties) = (count - 1, penalties.into_boxed_slice());
         Entropies { scheme, mask, turn: 0, draws: 0, penalties, recycled: VecDeque::new(), reps: Reps::default() }
+    }
+
+    /// State that decides what it will do. None of schemes that take all values in turn: they count cycles, of which
+    /// each has an order of its own.
+    pub fn repeatable_state(&self, now: Time) -> Option<u64> {
+        let &Entropies { scheme, mask, turn, draws, ref penalties, ref recycled, ref reps } = self;
+        let uses = match scheme {
+            _ if mask == 0 => [0, 0],
+            LoadBalancing::Oblivious | LoadBalancing::Bitmap => return None,
+            LoadBalancing::Reps | LoadBalancing::Mixed => [turn, draws],
+        };
+        let penalties = joined(penalties.iter().map(|&penalty| penalty.into()));
+        let recycled = joined(recycled.iter().map(|&value| value.into()));
+        Some(joined(uses.map(u64::from).into_iter().chain([penalties, recycled, reps.word(now)])))
     }
 
     /// The value of the next packet.
@@ -224,6 +247,14 @@ struct Reps {
 }
 
 impl Reps {
+    /// State that decides what it will do.
+    fn word(&self, now: Time) -> u64 {
+        let &Reps { values, head, kept, fresh, explored, frozen_until } = self;
+        let values = (0..REPS_VALUES).map(|place| values[usize::from((head + place) % REPS_VALUES)].into());
+        let own = [kept, fresh, explored].map(u64::from).into_iter().chain([maybe_from_now(now, frozen_until)]);
+        joined(own.chain(values))
+    }
+
     fn recycle(&mut self, now: Time, entropy: u16) {
         self.thaw(now);
         self.values[usize::from(self.head)] = entropy;

@@ -3,7 +3,8 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time, params};
 
-use super::roce::{CongestionControl, FreshConnection, SenderControl};
+use super::roce::{CongestionControl, FreshConnection, Progress, SenderControl};
+use super::state_word::{from_now, joined};
 use super::telemetry::{PathTelemetry, PortTelemetry, SWITCHES_MAX};
 use crate::params::{check_timer, require_within};
 
@@ -165,6 +166,27 @@ impl SenderControl for LinkWindow {
         }
         self.paced_until = now + self.rate().serialization_time(Bytes::new(wire.into()));
         true
+    }
+
+    fn repeatable_state(&self, now: Time, progress: Progress) -> Option<u64> {
+        let &LinkWindow {
+            params: _,
+            window,
+            window_max: _,
+            reference,
+            in_flight,
+            stage,
+            update_after,
+            ref last,
+            paced_until,
+        } = self;
+        let updates = (update_after + 1).saturating_sub(progress.acknowledged);
+        let ports = last.ports().iter().flat_map(|&PortTelemetry { time, sent: _, queued, port, rate }| {
+            // What the port has sent since is in arrivals, as far back as times repeat.
+            [from_now(now, time), queued.into(), port.into(), rate.as_bps()]
+        });
+        let own = [window, reference, in_flight, stage.into(), updates, paced_until.since(now).as_ps()];
+        Some(joined(own.into_iter().chain(ports)))
     }
 
     fn next_at(&self) -> Time {

@@ -4,7 +4,8 @@
 
 use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, InputError, Time, params};
 
-use super::roce::{CongestionControl, FreshConnection, SenderControl};
+use super::roce::{CongestionControl, FreshConnection, Progress, SenderControl};
+use super::state_word::joined;
 use crate::params::{check_timer, require_within};
 
 params! {
@@ -87,6 +88,15 @@ impl CongestionControl for DelayedInjection {
 }
 
 impl SenderControl for DelayedInjection {
+    fn repeatable_state(&self, now: Time, _progress: Progress) -> Option<u64> {
+        let mut later = self.clone();
+        later.catch_up(now);
+        let DelayedInjection { params: _, byte: _, line: _, packet: _, index, lowered_at, opens_at } = later;
+        // The timer runs while the index is above 0.
+        let lowered = if index > 0 { now.since(lowered_at).as_ps() } else { 0 };
+        Some(joined([index.into(), lowered, opens_at.since(now).as_ps()]))
+    }
+
     fn next_at(&self) -> Time {
         self.opens_at
     }

@@ -70,6 +70,7 @@ mod reassembly;
 pub mod roce;
 mod rtt;
 mod short_queue;
+mod state_word;
 mod swift;
 pub mod tcp;
 pub mod telemetry;

@@ -5,7 +5,7 @@
 use etherweave_primitives::Time;
 
 use super::roce::{CongestionControl, Feedback, FreshConnection, Progress, SenderControl};
-use super::tcp;
+use super::{state_word::joined, tcp};
 
 /// A window for each connection that shrinks by the share of marked packets: the law of DCTCP, whose only constant, the
 /// gain of the share, RFC 8257 sets to 1/16.
@@ -61,6 +61,12 @@ impl CongestionControl for MarkWindow {
 }
 
 impl SenderControl for MarkWindow {
+    fn repeatable_state(&self, _now: Time, progress: Progress) -> Option<u64> {
+        let &MarkWindow { ref law, packet: _, window, window_max: _, threshold, cut_until } = self;
+        let cut = (cut_until + 1).saturating_sub(progress.acknowledged);
+        Some(joined([law.word(progress.acknowledged), window, threshold, cut]))
+    }
+
     fn window(&self) -> Option<u64> {
         Some(self.bytes())
     }

@@ -1,6 +1,6 @@
 //! Outgoing messages of a stream, as their sender keeps them until they are acknowledged.
 
-use crate::roce::Operation;
+use crate::{roce::Operation, state_word::joined};
 
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Outgoing {
@@ -19,6 +19,12 @@ pub(crate) struct EqualMessages {
 }
 
 impl EqualMessages {
+    /// Their places behind an offset, wherever those before them stood.
+    pub(crate) fn word(&self, from: u64) -> u64 {
+        let &EqualMessages { start, end, count, operation } = self;
+        joined([end - from, (end - start) / u64::from(count), operation as u64])
+    }
+
     /// Adds a message behind them if it is like them. Whether it is.
     #[inline]
     pub(crate) fn extend(&mut self, bytes: u64, operation: Operation) -> bool {

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use etherweave_primitives::{Duration, Time};
 
 use super::ranges::ByteRange;
+use super::state_word::{from_now, joined, maybe_from_now};
 
 /// Data that was sent at once, with what its owner notes of it.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,30 @@ impl<N: Copy> Rack<N> {
             grows_from: 0,
             loss_at: None,
         }
+    }
+
+    /// State that decides what it will do, where all below `acknowledged` is; `note` makes words of notes.
+    pub(super) fn word(&self, now: Time, acknowledged: u64, note: impl Fn(&N) -> u64) -> u64 {
+        let &Rack {
+            ref transmissions,
+            newest: (newest_sent, newest_end),
+            newest_round_trip,
+            round_trip_min,
+            reordering_quarters,
+            grows_from,
+            loss_at,
+        } = self;
+        let waiting = transmissions.iter().flat_map(|own| {
+            let &Transmission { sent, range, note: ref noted } = own;
+            [from_now(now, sent), range.word(acknowledged), note(noted)]
+        });
+        // What is sent from now on is newer.
+        let newest = if transmissions.is_empty() { 0 } else { from_now(now, newest_sent) };
+        let end = if newest == 0 { 0 } else { newest_end.saturating_sub(acknowledged) };
+        let grows = grows_from.saturating_sub(acknowledged);
+        let times = [newest_round_trip, round_trip_min].map(Duration::as_ps);
+        let own = [newest, end, reordering_quarters, grows, maybe_from_now(now, loss_at)];
+        joined(own.into_iter().chain(times).chain(waiting))
     }
 
     pub(super) fn sent(&mut self, sent: Time, range: ByteRange, note: N) {

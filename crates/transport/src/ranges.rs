@@ -45,6 +45,11 @@ pub struct Ranges {
 }
 
 impl Ranges {
+    /// All, ascending.
+    pub(super) fn iter(&self) -> impl Iterator<Item = ByteRange> {
+        self.sorted.iter().copied()
+    }
+
     /// How many bytes are in the set.
     pub(super) fn total(&self) -> u64 {
         self.total

@@ -1,6 +1,6 @@
 //! What has arrived of a stream: all below a point, and ranges beyond it.
 
-use super::{SACK_BLOCKS, SackBlocks, ranges::ByteRange, ranges::Ranges};
+use super::{SACK_BLOCKS, SackBlocks, ranges::ByteRange, ranges::Ranges, state_word::joined};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reassembly {
@@ -13,6 +13,15 @@ pub(super) struct Reassembly {
 }
 
 impl Reassembly {
+    /// State that decides what it will do.
+    pub(super) fn word(&self) -> u64 {
+        let &Reassembly { next, ref out_of_order, recent, duplicate } = self;
+        // Where nothing is missing, earlier arrivals are reported no more.
+        let recent = recent.map(|start| if out_of_order.is_empty() { 0 } else { start.wrapping_sub(next) });
+        let duplicate = if duplicate.is_empty() { 0 } else { duplicate.word(next) };
+        joined(recent.into_iter().chain([out_of_order.word(next), duplicate]))
+    }
+
     pub(super) fn next(&self) -> u64 {
         self.next
     }

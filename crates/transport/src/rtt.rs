@@ -2,6 +2,8 @@
 
 use etherweave_primitives::Duration;
 
+use super::state_word::joined;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeoutLimits {
     /// Before the first measurement.
@@ -31,6 +33,13 @@ impl RoundTrip {
             limits,
             backoff: 0,
         }
+    }
+
+    /// State that decides what it will do.
+    pub(super) fn word(&self) -> u64 {
+        let &RoundTrip { latest, smoothed, variation, timeout, limits: _, backoff } = self;
+        let smoothed = smoothed.map_or(u64::MAX, Duration::as_ps);
+        joined([latest.as_ps(), smoothed, variation.as_ps(), timeout.as_ps(), backoff.into()])
     }
 
     /// The latest measurement; zero before the first.

@@ -4,6 +4,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time, params};
 
 use super::roce::{CongestionControl, Feedback, FreshConnection, Progress, SenderControl};
+use super::state_word::{joined, maybe_from_now};
 use crate::params::{TIMER_MAX, check_timer, require, require_within};
 
 /// A window of one packet.
@@ -155,6 +156,23 @@ impl SenderControl for DelayWindow {
         let wait = u128::from(self.round_trip.as_ps()) * u128::from(ONE) / u128::from(self.window);
         self.paced_until = now + Duration::from_ps(wait as u64);
         true
+    }
+
+    fn repeatable_state(&self, now: Time, progress: Progress) -> Option<u64> {
+        let &DelayWindow {
+            params: _,
+            packet: _,
+            window,
+            window_max: _,
+            round_trip,
+            decreased_at,
+            paced_until,
+            timeouts,
+        } = self;
+        // The round trip of a packet to come begins behind the last decrease.
+        let decreased_at = decreased_at.filter(|_| progress.next > progress.acknowledged);
+        let times = [round_trip.as_ps(), maybe_from_now(now, decreased_at), paced_until.since(now).as_ps()];
+        Some(joined([window, timeouts.into()].into_iter().chain(times)))
     }
 
     fn next_at(&self) -> Time {

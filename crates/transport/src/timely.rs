@@ -5,7 +5,8 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time, params};
 
-use super::roce::{CongestionControl, Feedback, FreshConnection, SenderControl};
+use super::roce::{CongestionControl, Feedback, FreshConnection, Progress, SenderControl};
+use super::state_word::joined;
 use crate::params::{check_timer, require, require_within};
 
 params! {
@@ -97,8 +98,15 @@ impl SenderControl for SlopeRate {
     }
 
     fn sent(&mut self, now: Time, wire: u32) -> bool {
-        self.paced_until = Time::from_ps((now.as_ps() as f64 + f64::from(wire) * BYTE / self.rate) as u64);
+        self.paced_until = now + Duration::from_ps((f64::from(wire) * BYTE / self.rate) as u64);
         self.rate < self.line
+    }
+
+    fn repeatable_state(&self, now: Time, progress: Progress) -> Option<u64> {
+        let &SlopeRate { ref params, line: _, rate, round_trip, difference, segment_end, falls, paced_until } = self;
+        let segment = segment_end.saturating_sub(progress.acknowledged);
+        let own = [segment, falls.min(params.hyper_after).into(), paced_until.since(now).as_ps()];
+        Some(joined([rate, round_trip, difference].map(f64::to_bits).into_iter().chain(own)))
     }
 
     fn next_at(&self) -> Time {

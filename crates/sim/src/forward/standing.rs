@@ -170,7 +170,7 @@ fn connections(shard: &Shard, at: Time) -> u64 {
     let connections = shard.hosts.nics.endpoints.iter().map(|end| {
         let state = end.protocol.send_state(at, &shard.wires.constants);
         let rate = state.rate.map_or(0, |rate| rate.as_bps());
-        let other = end.protocol.repeatable_state(at).unwrap_or(0);
+        let other = end.protocol.repeatable_state(at).unwrap_or_default();
         mix(mix(mix(mix(state.window) ^ state.in_flight) ^ mix(rate) ^ other) ^ u64::from(end.number))
     });
     connections.fold(0, u64::wrapping_add)
@@ -195,7 +195,6 @@ fn ports(shard: &Shard, at: Time) -> u64 {
 fn left_out(shard: &Shard, at: Time) -> Option<&'static str> {
     let (wires, switches, constants) = (&shard.wires, &shard.switches, &shard.wires.constants);
     let (nic, host) = (&constants.params.nic, &constants.params.host);
-    let has_history = || shard.hosts.nics.endpoints.iter().any(|end| end.protocol.repeatable_state(at).is_none());
     let keys = [
         ("host.noise", host.noise.is_some()),
         ("host.cores", host.cores.is_some()),
@@ -208,7 +207,7 @@ fn left_out(shard: &Shard, at: Time) -> Option<&'static str> {
         ("flow_control.pfc.watchdog", constants.watchdog.is_some()),
         ("switch", wires.impaired_links.iter().next().is_some() || switches.learning.is_some()),
         ("switch.buffer", wires.totals.dropped > 0),
-        ("transport", has_history()),
     ];
-    keys.into_iter().find(|&(_, is_used)| is_used).map(|(key, _)| key)
+    let of_transport = || shard.hosts.nics.endpoints.iter().find_map(|end| end.protocol.repeatable_state(at).err());
+    keys.into_iter().find(|&(_, is_used)| is_used).map(|(key, _)| key).or_else(of_transport)
 }

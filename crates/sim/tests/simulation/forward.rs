@@ -4,6 +4,9 @@ use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_sim::params::{Dcqcn, EcnMarking, MarkAt, SimParams, Transport};
 use etherweave_sim::{Experiment, Report, SkipLevel, SkipLimits};
 use etherweave_topology::{Family, FatTree};
+use etherweave_transport::params::{Reliability, RoceParams};
+use etherweave_transport::uet::{Delivery, Nscc, UetParams};
+use etherweave_transport::{Hpcc, Swift, Timely};
 use etherweave_workload::{AllToAll, Fft, Halo3d, HpccRing, Incast, OsuLatency, Permutation, Share, Workload};
 
 use crate::common::{experiment, job, roce, run, run_for, tcp};
@@ -118,21 +121,43 @@ fn a_shadow_simulates_what_would_have_been_skipped_and_prints_the_error_of_its_t
     assert!(shadow.error < 0.01, "{shadow:?}");
 }
 
-/// Without marks the rate limiter of DCQCN has no history.
+/// Transports whose states repeat once their windows and rates have settled, by name. Switches mark nothing: without
+/// marks the rate limiter of DCQCN has no history.
+fn settling() -> Vec<(&'static str, Transport)> {
+    let every_packet = RoceParams { ack_every: 1, ..RoceParams::default() };
+    let selective = RoceParams { reliability: Reliability::SelectiveRepeat, ..every_packet.clone() };
+    let swift = Swift { base_target: Duration::from_us(8), ..Swift::default() };
+    let one_path = UetParams { delivery: Delivery::Rod, ..UetParams::default() };
+    vec![
+        ("dcqcn", RoceParams { dcqcn: Some(Dcqcn::default()), ..RoceParams::default() }.into()),
+        ("hpcc", RoceParams { hpcc: Some(Hpcc::default()), ..selective.clone() }.into()),
+        ("swift", RoceParams { swift: Some(swift), ..selective.clone() }.into()),
+        ("timely", RoceParams { timely: Some(Timely::default()), ..selective.clone() }.into()),
+        ("selective repeat", selective.into()),
+        ("uet without a window", one_path.clone().into()),
+        ("uet with nscc", UetParams { nscc: Some(Nscc::default()), ..one_path }.into()),
+    ]
+}
+
 #[test]
-fn congestion_control_that_nothing_has_moved_repeats_exactly() {
-    let mut params = roce();
-    let Transport::Roce(roce) = &mut params.transport else { panic!("{:?}", params.transport) };
-    roce.dcqcn = Some(Dcqcn::default());
-    let (queue_min, queue_max) = (Bytes::new(5_000_000), Bytes::new(6_000_000));
-    params.switch.ecn =
-        Some(EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue, last_hop: true });
-    let bytes = Bytes::new(20_000);
-    let workload = Workload::AllToAll(AllToAll { ranks: 8, bytes, iterations: 120, ..AllToAll::default() });
-    let full = tree(params, &workload);
-    let report = run(&forwarded(&full, Share::NONE), 1);
-    assert!(report.skips.iter().any(|row| row.level == SkipLevel::Repeated), "{:?}", report.skip_obstacle);
-    assert_eq!(measured(&report), measured(&run(&full, 1)));
+fn transports_whose_states_repeat_are_skipped_exactly() {
+    let (bytes, iterations) = (Bytes::new(20_000), 600);
+    let workload = Workload::AllToAll(AllToAll { ranks: 8, bytes, iterations, ..AllToAll::default() });
+    for (name, transport) in settling() {
+        let (queue_min, queue_max) = (Bytes::new(5_000_000), Bytes::new(6_000_000));
+        let marking = EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue, last_hop: true };
+        let ecn = transport.heeds_marks().then_some(marking);
+        let mut params = SimParams { transport, ..roce() };
+        params.switch.ecn = ecn;
+        let full = tree(params, &workload);
+        let expected = measured(&run(&full, 1));
+        for threads in [1, 3] {
+            let report = run(&forwarded(&full, Share::NONE), threads);
+            let is_repeated = report.skips.iter().all(|row| row.level == SkipLevel::Repeated);
+            assert!(is_repeated && !report.skips.is_empty(), "{name}: {:?}", report.skip_obstacle);
+            assert_eq!(measured(&report), expected, "{name} on {threads} threads");
+        }
+    }
 }
 
 #[test]

@@ -120,9 +120,9 @@ pub trait SenderControl {
         None
     }
 
-    /// State that decides what it will allow from `now` on, as a word that depends on no absolute time. None where such
-    /// a word would leave something out.
-    fn repeatable_state(&self, _now: Time) -> Option<u64> {
+    /// State that decides what it will allow from `now` on, as a word that depends on no absolute time and offset. None
+    /// where such a word would leave something out.
+    fn repeatable_state(&self, _now: Time, _progress: Progress) -> Option<u64> {
         None
     }
 }
@@ -280,7 +280,7 @@ impl Congestion {
     }
 
     /// See [`SenderControl::repeatable_state`].
-    pub(super) fn repeatable_state(&self, now: Time) -> Option<u64> {
-        each!(self, control => control.repeatable_state(now))
+    pub(super) fn repeatable_state(&self, now: Time, progress: Progress) -> Option<u64> {
+        each!(self, control => control.repeatable_state(now, progress))
     }
 }

@@ -62,8 +62,9 @@ impl ConnectionState for RoceEnd {
         }
     }
 
-    fn repeatable_state(&self, now: Time) -> Option<u64> {
-        Some(mix(self.requester.repeatable_state(now)?) ^ self.responder.repeatable_state(now)?)
+    fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+        let RoceEnd { requester, responder } = self;
+        Ok(mix(requester.repeatable_state(now)?) ^ responder.word(now))
     }
 
     fn received_ahead(&self) -> Option<&Ranges> {

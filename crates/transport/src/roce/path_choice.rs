@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use etherweave_primitives::Time;
+use etherweave_primitives::{Time, mix};
 
 use super::SelectiveReport;
 use crate::entropy::{Entropies, PathFeedback};
 use crate::params::RoceParams;
+use crate::state_word::joined;
 
 /// Most entropy values: source ports of RoCE v2 are dynamic ones, 49,152 to 65,535 (InfiniBand Architecture, A17.9.2).
 pub(super) const ENTROPIES_MAX: u32 = 1 << 14;
@@ -23,6 +24,13 @@ impl PathChoice {
     pub(super) fn new(params: &RoceParams) -> Option<Box<PathChoice>> {
         let scheme = params.load_balancing?;
         Some(Box::new(PathChoice { entropies: Entropies::new(scheme, params.entropies), sent: VecDeque::new() }))
+    }
+
+    /// State that decides what it will do, where all below `acknowledged` is; see [`Entropies::repeatable_state`].
+    pub(super) fn repeatable_state(&self, now: Time, acknowledged: u64) -> Option<u64> {
+        let PathChoice { entropies, sent } = self;
+        let sent = sent.iter().map(|&(start, entropy)| mix(start.wrapping_sub(acknowledged)) ^ u64::from(entropy));
+        Some(joined([entropies.repeatable_state(now)?].into_iter().chain(sent)))
     }
 
     /// Value of the packet that begins at `offset`. One that was sent before was lost on its path.

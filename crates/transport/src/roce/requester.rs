@@ -1,11 +1,12 @@
 //! The requester: outgoing messages, what of them is acknowledged, and when to send again.
 
-use etherweave_primitives::{BitRate, Time, mix};
+use etherweave_primitives::{BitRate, Time};
 
 use super::selective::{Progress, SelectiveRepeat};
 use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, SelectiveReport, following};
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::params::{Reliability, RoceParams};
+use crate::state_word::{from_now, joined};
 use crate::telemetry::PathTelemetry;
 use crate::{ALLOCATION, ByteRange, Ranges, ShortQueue};
 
@@ -105,18 +106,46 @@ impl Requester {
         (self.congestion, self.selective) = (None, None);
     }
 
-    /// State that decides what it will do: none with selective repeat or a congestion control that gives none.
-    pub(super) fn repeatable_state(&self, now: Time) -> Option<u64> {
-        // Packets are numbered as bytes are, messages as they are posted. A timer expires by the last progress: whether
-        // it is set decides only when the host looks.
-        let &Requester { posted, next, acknowledged, sent_max, .. } = self;
-        let open = mix(mix(posted - acknowledged) ^ (next - acknowledged)) ^ (sent_max - acknowledged);
-        // Where messages have gone between packets of answers, their places decide where the next one goes.
-        let answers = self.outgoing.iter().filter(|_| self.has_unsent_answer());
-        let places = answers.fold(0, |word, own| mix(word ^ (own.end - acknowledged) << 4 ^ own.operation as u64));
-        let control = self.congestion.as_ref().map_or(Some(0), |control| control.repeatable_state(now))?;
-        let paced = u64::from(self.is_pacing);
-        self.selective.is_none().then_some(mix(mix(open ^ places) ^ control) ^ paced)
+    /// State that decides what it will do.
+    ///
+    /// # Errors
+    /// See [`ConnectionState::repeatable_state`](crate::ConnectionState::repeatable_state).
+    pub(super) fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+        // A timer expires by the last progress: whether it is set decides only when the host looks. The message that
+        // was looked up last is among those that are posted.
+        let &Requester {
+            posted,
+            next,
+            acknowledged,
+            sequence,
+            message_start: _,
+            message_end: _,
+            message_operation: _,
+            is_timer_set: _,
+            is_pacing,
+            restarts,
+            sending: _,
+            sent_max,
+            last_progress,
+            packets: _,
+            ref congestion,
+            ref selective,
+            ref outgoing,
+            retransmitted_packets: _,
+            timeouts: _,
+        } = self;
+        let progress = Progress { acknowledged, next };
+        let control = congestion.as_ref().map_or(Some(0), |control| control.repeatable_state(now, progress));
+        let control = control.ok_or("transport.roce.prototype")?;
+        let repeat = selective.as_ref().map_or(Some(0), |selective| selective.repeatable_state(now, progress));
+        let repeat = repeat.ok_or("transport.roce.load_balancing")?;
+        let waits = if posted > acknowledged { from_now(now, last_progress) } else { 0 };
+        let flags = u64::from(restarts) << 1 | u64::from(is_pacing);
+        let numbers = u64::from(sequence.0.wrapping_sub(sequence.1) & SEQUENCES);
+        let open = [posted, next, sent_max].map(|offset| offset - acknowledged);
+        let messages = outgoing.iter().map(|own| own.word(acknowledged));
+        let own = open.into_iter().chain([control, repeat, waits, flags, numbers]);
+        Ok(joined(own.chain(messages)))
     }
 
     /// Memory that it has beside itself while it sends [B].

@@ -2,10 +2,11 @@
 
 use std::mem::take;
 
-use etherweave_primitives::{Time, mix};
+use etherweave_primitives::Time;
 
 use super::{Acknowledgement, SEQUENCES, SelectiveReport, following};
 use crate::params::{CompletionOrder, Reliability, RoceParams};
+use crate::state_word::{from_now, joined};
 use crate::{ByteRange, Ranges, reassembly::Reassembly};
 
 /// A data packet as it arrives.
@@ -85,11 +86,21 @@ struct Placement {
 }
 
 impl Responder {
-    /// State that decides what it will do: none with selective repeat, which has a history.
-    pub(super) fn repeatable_state(&self, now: Time) -> Option<u64> {
-        let gap = self.reported.map_or(0, |restarts| 1 + u64::from(restarts));
-        let open = mix(u64::from(self.unacknowledged_packets) << 16 | gap);
-        self.placement.is_none().then(|| mix(open) ^ self.notifies_from.since(now).as_ps())
+    /// State that decides what it will do.
+    pub(super) fn word(&self, now: Time) -> u64 {
+        let &Responder {
+            expected: _,
+            expected_sequence: _,
+            unacknowledged_packets,
+            out_of_order_packets: _,
+            naks: _,
+            reported,
+            notifies_from,
+            ref placement,
+        } = self;
+        let gap = reported.map_or(0, |restarts| 1 + u64::from(restarts));
+        let placed = placement.as_ref().map_or(0, |placement| placement.word(now, unacknowledged_packets > 0));
+        joined([unacknowledged_packets.into(), gap, notifies_from.since(now).as_ps(), placed])
     }
 
     /// Takes a data packet.
@@ -212,6 +223,13 @@ impl Placement {
     fn of<'p>(own: &'p mut Option<Box<Placement>>, params: &RoceParams) -> &'p mut Placement {
         let fresh = || Box::new(Placement { completion_order: params.completion_order, ..Placement::default() });
         own.get_or_insert_with(fresh)
+    }
+
+    /// State that decides what it will do, where an answer is due or not.
+    fn word(&self, now: Time, is_answer_due: bool) -> u64 {
+        let &Placement { ref bytes, ref packets, sent, entropy, is_marked, completion_order: _ } = self;
+        let echoed = if is_answer_due || bytes.has_gap() { [from_now(now, sent), entropy.into()] } else { [0, 0] };
+        joined([bytes.word(), packets.word(), is_marked.into()].into_iter().chain(echoed))
     }
 
     fn report(&mut self) -> SelectiveReport {

@@ -10,7 +10,7 @@ use etherweave_primitives::{Duration, Time};
 use super::{SelectiveReport, path_choice::PathChoice};
 use crate::{
     ByteRange, params::CompletionOrder, params::RoceParams, rack::Rack, ranges::Ranges, rtt::RoundTrip,
-    rtt::TimeoutLimits,
+    rtt::TimeoutLimits, state_word::from_now, state_word::joined,
 };
 
 /// How far a connection has come, for [`SelectiveRepeat`].
@@ -64,6 +64,30 @@ impl SelectiveRepeat {
             paths: PathChoice::new(params),
             timer_at: None,
         }
+    }
+
+    /// State that decides what it will do; none where its paths never are the same again.
+    pub(super) fn repeatable_state(&self, now: Time, progress: Progress) -> Option<u64> {
+        // The timer runs out no later than it has something to do, and does nothing before.
+        let &SelectiveRepeat {
+            ref arrived,
+            ref lost,
+            ref rack,
+            ref round_trip,
+            active_at,
+            finds_by_time: _,
+            probe_min: _,
+            completion_order: _,
+            probes,
+            ref paths,
+            timer_at: _,
+        } = self;
+        let Progress { acknowledged, next } = progress;
+        let active = if next > acknowledged { from_now(now, active_at) } else { 0 };
+        let paths = paths.as_ref().map_or(Some(0), |paths| paths.repeatable_state(now, acknowledged))?;
+        let ranges = [arrived, lost].map(|ranges| ranges.word(acknowledged));
+        let own = [rack.word(now, acknowledged, |()| 0), round_trip.word(), active, probes.into(), paths];
+        Some(joined(own.into_iter().chain(ranges)))
     }
 
     /// Where the next retransmission begins [offset].

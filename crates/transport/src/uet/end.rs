@@ -1,6 +1,6 @@
 //! Both directions of a context at one end.
 
-use etherweave_primitives::{BitRate, Time};
+use etherweave_primitives::{BitRate, Time, mix};
 
 use super::header::{self, AckHeader};
 use super::pace::GrantPace;
@@ -47,6 +47,11 @@ impl ConnectionState for UetEnd {
     fn send_state(&self, _now: Time, transport: &Transport) -> SendState {
         let window = Self::params(transport).map_or(0, |params| self.sender.window(params));
         SendState { window, in_flight: self.sender.in_flight(), rate: None }
+    }
+
+    fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+        let UetEnd { sender, receiver } = self;
+        Ok(mix(sender.repeatable_state(now)?) ^ receiver.repeatable_state(now)?)
     }
 
     fn received_ahead(&self) -> Option<&Ranges> {

@@ -38,7 +38,7 @@ pub mod answer {
 /// Packets of the bitmap of an acknowledgement.
 pub const BITMAP: u64 = 64;
 /// Units in which an acknowledgement counts received bytes: 2^8 (table 3-74).
-const RECEIVED_SHIFT: u32 = 8;
+pub const RECEIVED_SHIFT: u32 = 8;
 /// Bits of that count.
 const RECEIVED_BITS: u32 = 24;
 

@@ -12,6 +12,8 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time};
 
+use crate::state_word::joined;
+
 /// Text that the window follows where the specification and its reference simulator differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -166,6 +168,15 @@ struct QuickAdapt {
     is_triggered: bool,
 }
 
+impl QuickAdapt {
+    /// State that decides what it will do, where it cuts if less than a limit was achieved.
+    fn word(&self, now: Time, limit: u64) -> u64 {
+        let &QuickAdapt { ends_at, achieved, ignored, to_ignore, is_triggered } = self;
+        let flags = u64::from(ends_at == Time::ZERO) << 1 | u64::from(is_triggered);
+        joined([ends_at.since(now).as_ps(), achieved.min(limit), ignored.min(to_ignore), to_ignore, flags])
+    }
+}
+
 impl NsccWindow {
     /// The window of a context at a NIC of `rate`.
     pub fn new(params: &Nscc, rate: BitRate, sizes: PacketSizes) -> NsccWindow {
@@ -197,6 +208,39 @@ impl NsccWindow {
             decreased_at: Time::ZERO,
             adapt: QuickAdapt::default(),
         }
+    }
+
+    /// State that decides what it will do.
+    pub(super) fn word(&self, now: Time) -> u64 {
+        let &NsccWindow {
+            variant: _,
+            packet: _,
+            rate: _,
+            config_base,
+            base,
+            target: _,
+            alpha: _,
+            fair_increase: _,
+            period_increase: _,
+            fast_increase: _,
+            window,
+            window_max,
+            average_delay,
+            empty_bytes,
+            is_fast,
+            increase,
+            received,
+            adjusted_at,
+            decreased_at,
+            ref adapt,
+        } = self;
+        // What has grown beyond what it is compared with may grow on: the window grows fast, a period is over.
+        let empty_bytes = if is_fast { 0.0 } else { empty_bytes };
+        let adjusted = now.since(adjusted_at).as_ps().min(config_base);
+        let decreased = now.since(decreased_at).as_ps().min(base + 1);
+        let adapt = adapt.word(now, window_max as u64 >> QUICK_ADAPT_GATE);
+        let floats = [window, window_max, average_delay, empty_bytes, increase].map(f64::to_bits);
+        joined(floats.into_iter().chain([base, is_fast.into(), received, adjusted, decreased, adapt]))
     }
 
     /// Returns the bytes that may be in flight [B].

@@ -2,8 +2,9 @@
 
 use etherweave_primitives::{BitRate, Time};
 
-use super::header::{AckHeader, BITMAP, answer, control, credits, entropy, request, with_credits};
+use super::header::{AckHeader, BITMAP, RECEIVED_SHIFT, answer, control, credits, entropy, request, with_credits};
 use super::{params::Delivery, params::UetParams, rccc::Grants};
+use crate::state_word::{from_now, joined};
 use crate::{ByteRange, packet::TransportPacket, packet::flags, reassembly::Reassembly, roce::Answer, roce::Reception};
 
 #[derive(Default)]
@@ -41,10 +42,50 @@ struct Reply {
 
 const NOTHING_NEW: Reception = Reception { answer: Answer::Positive, bytes: 0, is_new: false };
 
+impl Reply {
+    /// Its facts, where all packets below a number have come.
+    fn word(&self, now: Time, expected: u64) -> u64 {
+        let &Reply { number, entropy, bits, sent } = self;
+        joined([number.wrapping_sub(expected), entropy.into(), bits.into(), from_now(now, sent)])
+    }
+}
+
 impl UetReceiver {
     pub(super) fn new(params: &UetParams, rate: BitRate) -> UetReceiver {
         let grants = params.rccc.as_ref().map(|rccc| Grants::new(rccc, rate));
         UetReceiver { grants, ..UetReceiver::default() }
+    }
+
+    /// State that decides what it will do.
+    ///
+    /// # Errors
+    /// See [`ConnectionState::repeatable_state`](crate::ConnectionState::repeatable_state).
+    pub(super) fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+        let &UetReceiver {
+            ref packets,
+            ref bytes,
+            received,
+            unacknowledged,
+            is_requested,
+            is_gap_reported,
+            ref reply,
+            ref grants,
+            asked,
+            is_asked,
+            out_of_order: _,
+            naks: _,
+        } = self;
+        if grants.is_some() {
+            return Err("transport.uet.rccc");
+        }
+        // Acknowledgements round up what was received.
+        let part = received & ((1 << RECEIVED_SHIFT) - 1);
+        let flags = [received == 0, is_requested, is_gap_reported, is_asked].map(u64::from);
+        let is_answer_due = unacknowledged > 0 || is_asked || packets.has_gap();
+        let reply = if is_answer_due { reply.word(now, packets.next()) } else { 0 };
+        let asked = asked.saturating_sub(packets.next());
+        let own = [packets.word(), bytes.word(), part, unacknowledged, reply, asked];
+        Ok(joined(own.into_iter().chain(flags)))
     }
 
     /// Credits that its source is granted, where there are any.

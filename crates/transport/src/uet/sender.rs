@@ -15,6 +15,7 @@ use crate::entropy::{Balancer, PathFeedback};
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::roce::Operation;
+use crate::state_word::{from_now, joined};
 use crate::transport::TransportParams;
 use crate::{ByteRange, Headers, Ranges, ShortQueue, ranges::address};
 
@@ -40,6 +41,16 @@ struct SentPacket {
     state: PacketState,
     /// First and last of its message, its operation, and whether it asks for an acknowledgement, as bits of a request.
     bits: u8,
+}
+
+impl SentPacket {
+    /// Its state behind an offset, after so many packets in all.
+    fn word(&self, now: Time, start: u64, packets: u32) -> u64 {
+        let &SentPacket { sent, offset, payload, entropy, repeats, timeouts, order, state, bits } = self;
+        let small = [entropy.into(), repeats.into(), timeouts.into(), state as u64, bits.into()];
+        let own = [from_now(now, sent), offset.wrapping_sub(start), payload.into(), packets.wrapping_sub(order).into()];
+        joined(own.into_iter().chain(small))
+    }
 }
 
 /// See the module. Packet sequence numbers wrap at 2^32, and their distances are below 2^15.
@@ -127,6 +138,62 @@ impl UetSender {
             retransmitted_packets: 0,
             timeouts: 0,
         }
+    }
+
+    /// State that decides what it will do.
+    ///
+    /// # Errors
+    /// See [`ConnectionState::repeatable_state`](crate::ConnectionState::repeatable_state).
+    pub(super) fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+        // The timer runs out no later than a packet or a tail is due, and does nothing before.
+        let &UetSender {
+            posted,
+            next,
+            acknowledged,
+            first,
+            ref packets,
+            ref lost,
+            lost_count,
+            in_flight,
+            received: _,
+            ref arrived,
+            ref inference,
+            ref outgoing,
+            message: _,
+            is_established,
+            is_held,
+            asked,
+            asks_ack,
+            timer_at: _,
+            retransmits_at: _,
+            has_timeout_event: _,
+            acknowledged_at: _,
+            ref congestion,
+            ref credit,
+            asks_again: _,
+            ref entropies,
+            rate: _,
+            counted_packet: _,
+            sent_packets,
+            retransmitted_packets: _,
+            timeouts: _,
+        } = self;
+        if credit.is_some() {
+            return Err("transport.uet.rccc");
+        }
+        let entropies = if sent_packets == 0 { Some(0) } else { entropies.repeatable_state(now) };
+        let entropies = entropies.ok_or("transport.uet.load_balancing")?;
+        let orders = (sent_packets as u32, first);
+        let open = [posted - acknowledged, next - acknowledged, lost_count.into(), in_flight as u64];
+        let flags = [is_established, is_held, asks_ack].map(u64::from);
+        let is_asked = asked == first.wrapping_add(packets.len() as u32);
+        let asked = if is_asked { u64::MAX } else { self.place_of(asked).unwrap_or_default() as u64 };
+        let window = congestion.as_ref().map_or(0, |window| window.word(now));
+        let own = [arrived.word(acknowledged), inference.word(now, orders), asked, window, entropies];
+        let messages = outgoing.iter().map(|own| own.word(acknowledged));
+        let packets = packets.iter().map(|own| own.word(now, acknowledged, sent_packets as u32));
+        let lost = lost.iter().map(|number| number.wrapping_sub(first).into());
+        Ok(joined(open.into_iter().chain(flags).chain(own).chain(messages).chain(packets).chain(lost)))
     }
 
     pub(super) fn post(&mut self, bytes: u64, operation: Operation) -> u64 {

@@ -2,6 +2,7 @@
 //! bytes.
 
 use super::{super::params::TcpParams, AckProgress, Sign, WindowAlgorithm, new_reno::NewReno};
+use crate::state_word::joined;
 
 /// The share moves by 2^-4 of what it differs from the last window's (`g`, RFC 8257, section 4.2).
 const GAIN_SHIFT: u32 = 4;
@@ -29,6 +30,12 @@ impl Default for Dctcp {
 }
 
 impl Dctcp {
+    /// State that decides what it will do, where all below `una` is acknowledged.
+    pub(crate) fn word(&self, una: u64) -> u64 {
+        let &Dctcp { ref reno, alpha, acked, marked, window_end } = self;
+        joined([reno.word(), alpha, acked, marked, (window_end + 1).saturating_sub(una)])
+    }
+
     /// Takes every ACK (RFC 8257, section 3.3).
     pub(crate) fn observe(&mut self, acked: u64, is_marked: bool, una: u64, sent_to: u64) {
         self.acked += acked;

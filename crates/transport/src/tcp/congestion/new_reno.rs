@@ -9,6 +9,12 @@ pub(super) struct NewReno {
 }
 
 impl NewReno {
+    /// State that decides what it will do.
+    pub(super) fn word(&self) -> u64 {
+        let &NewReno { counted } = self;
+        counted
+    }
+
     /// Growth in avoidance [B] (RFC 5681, section 3.1: counting bytes, a segment per window of them).
     pub(super) fn increase(&mut self, window: u64, mss: u64, acked: u64) -> u64 {
         self.counted += acked;

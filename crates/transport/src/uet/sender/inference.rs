@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use etherweave_primitives::{BitRate, Duration, Time};
 
 use super::{PacketState, UetSender};
+use crate::state_word::{joined, maybe_from_now};
 use crate::uet::header::{AckHeader, BITMAP, answer};
 use crate::uet::nscc::NsccWindow;
 use crate::uet::{params::Delivery, params::UetParams, rccc::SourceCredit};
@@ -37,6 +38,21 @@ pub(super) struct Inference {
 }
 
 impl Inference {
+    /// State that decides what it will do, after so many packets in all, of which those below a number are
+    /// acknowledged.
+    pub(super) fn word(&self, now: Time, (sent, first): (u32, u32)) -> u64 {
+        let &Inference { newest, judged, ref repeated, last, round_trip, tail, tails } = self;
+        let tail = tail.filter(|&due| due > now);
+        let times = [round_trip.map_or(u64::MAX, Duration::as_ps), maybe_from_now(now, tail)];
+        // Packets that are acknowledged are judged no more.
+        let judged = (judged.wrapping_sub(first) as i32).max(0) as u32;
+        let own = [newest.wrapping_sub(sent), judged, last.wrapping_sub(first), tails].map(u64::from);
+        let again = repeated
+            .iter()
+            .map(|&(number, order)| u64::from(number.wrapping_sub(first)) << 32 | u64::from(order.wrapping_sub(sent)));
+        joined(times.into_iter().chain(own).chain(again))
+    }
+
     /// A packet that was sent once has arrived.
     #[inline]
     pub(super) fn note_arrival(&mut self, order: u32) {
