@@ -15,7 +15,7 @@ def facts(
     fraction: float | None = None,
     end_ns: float | None = None,
     *,
-    may_skip: bool = False,
+    fraction_max: float | None = None,
 ) -> Progress:
     return Progress(
         simulated_ns=2e6,
@@ -23,7 +23,7 @@ def facts(
         packet_hops=30_000_000,
         wall_s=wall_s,
         fraction=fraction,
-        may_skip=may_skip,
+        fraction_max=fraction_max,
     )
 
 
@@ -46,22 +46,23 @@ def test_no_rest_is_printed_of_a_run_that_its_jobs_end(capsys: pytest.CaptureFix
     assert capsys.readouterr().err == "halo: 2.000 ms, 3.00 M packet-hops/s\n"
 
 
-def test_the_rest_is_a_bound_where_repetitions_may_be_skipped(
+def test_the_rest_is_a_range_where_repetitions_may_be_skipped(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    progress.RunLines("halo")(facts(10.0, fraction=0.25, may_skip=True))
-    assert capsys.readouterr().err == "halo: 2.000 ms, 3.00 M packet-hops/s, at most 30 s left\n"
+    # Of what is left a third is simulated before most is skipped: half is done, if so.
+    progress.RunLines("halo")(facts(10.0, fraction=0.25, fraction_max=0.5))
+    text = "halo: 2.000 ms, 3.00 M packet-hops/s, between 10 s and 30 s left\n"
+    assert capsys.readouterr().err == text
 
 
-def test_a_bar_prints_the_same_bound_as_a_line() -> None:
-    def left(fraction: float | None, *, may_skip: bool = False) -> str:
-        return progress.run_left(
-            SimpleNamespace(fields={"run": facts(10.0, fraction, may_skip=may_skip)})
-        )
+def test_a_bar_prints_the_same_range_as_a_line() -> None:
+    def left(fraction: float | None, fraction_max: float | None = None) -> str:
+        now = facts(10.0, fraction, fraction_max=fraction_max)
+        return progress.run_left(SimpleNamespace(fields={"run": now}))
 
-    assert left(0.25, may_skip=True) == "at most 0:00:30"
-    assert left(0.25) == "0:00:30"
-    assert left(None, may_skip=True) == "-:--:--"
+    assert left(0.25, 0.5) == "between 0:00:10 and 0:00:30"
+    assert left(0.25, 0.25) == left(0.25) == "0:00:30"
+    assert left(None, 0.5) == "-:--:--"
 
 
 def test_without_a_fraction_the_end_gives_the_share() -> None:

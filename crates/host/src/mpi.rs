@@ -547,4 +547,13 @@ impl Processors {
         });
         ranks.fold((0, 0, 0), |(done, all, most), (more, total)| (done + more, all + total, most.max(total)))
     }
+
+    /// Measured iterations that may be skipped, once so many repetitions of present loops are over.
+    pub fn skippable(&self, repetitions: u32) -> u64 {
+        let ranks = self.threads.iter().map(|thread| match &thread.role {
+            Role::Rank(rank) if !rank.is_done => rank.skippable(repetitions),
+            Role::Rank(_) | Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => 0,
+        });
+        ranks.sum()
+    }
 }

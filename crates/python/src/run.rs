@@ -225,7 +225,7 @@ impl ProgressReporter {
             facts.set_item("packet_hops", now.hops)?;
             facts.set_item("wall_s", self.started.elapsed().as_secs_f64())?;
             facts.set_item("fraction", now.fraction)?;
-            facts.set_item("may_skip", now.may_skip)?;
+            facts.set_item("fraction_max", now.fraction_max)?;
             callback.call1(py, (facts,))?.is_truthy(py)
         });
         answer.unwrap_or_else(|error| {

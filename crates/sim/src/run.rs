@@ -32,8 +32,8 @@ pub struct Progress {
     /// Share of the measured iterations that is done, of one shard; where ranks have few of them, of the expected
     /// packets, if they are known. `None` when there are neither. Of iterations that are skipped it counts none.
     pub fraction: Option<f64>,
-    /// Whether more repetitions may be skipped, so that less is left.
-    pub may_skip: bool,
+    /// The same share if repetitions are skipped as soon as can be; `None` where no more are.
+    pub fraction_max: Option<f64>,
 }
 
 /// How a run ended.
@@ -226,10 +226,12 @@ fn progress(shard: &Shard, shards: u64, packets: Option<u64>) -> Progress {
     let EventTotals { hops, events, delivered, .. } = shard.wires.totals;
     let (done, all, most) = shard.hosts.processors.iterations();
     let by_packets = |packets: u64| ((delivered * shards) as f64 / packets.max(1) as f64).min(1.0);
-    let by_iterations = (all > 0).then(|| shard.skipped_work.share(done, all));
+    let work = shard.skipped_work;
+    let by_iterations = (all > 0).then(|| work.share(done, all, 0));
     let fraction = packets.filter(|_| (1..ITERATIONS_MIN).contains(&most)).map(by_packets).or(by_iterations);
-    let may_skip = shard.skipped_work.is_open;
-    Progress { now: shard.wires.now, hops: hops * shards, events: events * shards, fraction, may_skip }
+    let skippable = |needed| shard.hosts.processors.skippable(needed);
+    let fraction_max = work.needed.filter(|_| all > 0).map(|needed| work.share(done, all, skippable(needed)));
+    Progress { now: shard.wires.now, hops: hops * shards, events: events * shards, fraction, fraction_max }
 }
 
 struct ThreadWorker<'a> {

@@ -31,8 +31,8 @@ class Progress(TypedDict):
     """Real time since the start [s]."""
     fraction: float | None
     """Share of what is simulated that is done, 0 to 1; None when it is not known."""
-    may_skip: bool
-    """Whether more repetitions may be skipped, so that less is left."""
+    fraction_max: float | None
+    """The same share if repetitions are skipped as soon as can be; None where no more are."""
 
 
 class Estimate(TypedDict):

@@ -308,6 +308,29 @@ def unheard(work: Work) -> None:
     """Take work, and show nothing."""
 
 
+class LeftRange(NamedTuple):
+    """Time left, at least and at most [s]: equal where it is known."""
+
+    min_s: float
+    max_s: float
+
+    @classmethod
+    def of_shares(
+        cls, elapsed_s: float, share: float | None, share_max: float | None = None
+    ) -> "LeftRange | None":
+        """Predict it of work of which a share is done, or a larger one; None if unknown."""
+        most_s = left_of_share_s(elapsed_s, share)
+        if most_s is None:
+            return None
+        least_s = left_of_share_s(elapsed_s, share_max)
+        return cls(most_s if least_s is None else min(least_s, most_s), most_s)
+
+    def text(self, write: Callable[[float], str]) -> str:
+        """Write both ends, each as ``write`` does, or the one time where they look alike."""
+        least, most = write(self.min_s), write(self.max_s)
+        return most if least == most else f"between {least} and {most}"
+
+
 def left_of_share_s(elapsed_s: float, share: float | None) -> float | None:
     """Predict the time left [s] of work of which a share is done; None where that is not known."""
     return elapsed_s * (1 - share) / share if share else None

@@ -9,7 +9,7 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from etherweave.api.work import Work, WorkCallback, left_of_share_s
+from etherweave.api.work import LeftRange, Work, WorkCallback, left_of_share_s
 from etherweave.cli.exits import notice, print_warnings
 
 if TYPE_CHECKING:
@@ -290,9 +290,9 @@ class RunLines:
         self.has_begun = True
         if facts["wall_s"] >= self._next_s:
             self._next_s = facts["wall_s"] + LINE_EVERY_S
-            left_s = left_of_share_s(facts["wall_s"], share(facts))
-            left = _left_text(left_s, is_most=facts["may_skip"])
-            notice(f"{self._name}: {speed(facts)}{left}")
+            left = left_of_run(facts)
+            text = f", {left.text(_seconds_text)} left" if left else ""
+            notice(f"{self._name}: {speed(facts)}{text}")
         return True
 
 
@@ -362,19 +362,22 @@ def _work_left(task: Any) -> str:
 def run_left(task: Any) -> str:
     """Write the time left of a bar's run, once it has begun."""
     facts: RunFacts | None = task.fields["run"]
-    if facts is None or (left_s := left_of_share_s(facts["wall_s"], share(facts))) is None:
-        return _clock_text(None)
-    return f"{_bound_text(facts['may_skip'])}{_clock_text(left_s)}"
+    left = left_of_run(facts) if facts else None
+    return left.text(_clock_text) if left else _clock_text(None)
+
+
+def left_of_run(facts: "RunFacts") -> LeftRange | None:
+    """Predict the time left of a run: less where repetitions are skipped soon."""
+    return LeftRange.of_shares(facts["wall_s"], share(facts), facts["fraction_max"])
 
 
 def _clock_text(left_s: float | None) -> str:
     return "-:--:--" if left_s is None else str(timedelta(seconds=round(left_s)))
 
 
-def _bound_text(is_most: bool) -> str:
-    """Write what stands before a time left that is a bound: a run that may skip ends earlier."""
-    return "at most " if is_most else ""
+def _seconds_text(left_s: float) -> str:
+    return f"{left_s:.0f} s"
 
 
-def _left_text(left_s: float | None, *, is_most: bool = False) -> str:
-    return "" if left_s is None else f", {_bound_text(is_most)}{left_s:.0f} s left"
+def _left_text(left_s: float | None) -> str:
+    return "" if left_s is None else f", {_seconds_text(left_s)} left"

@@ -16,6 +16,24 @@ impl RankState {
         }
     }
 
+    /// Measured iterations that may be skipped once so many repetitions of its loop are over, the present one included.
+    pub fn skippable(&self, repetitions: u32) -> u64 {
+        let (done, all) = self.iterations();
+        let Some(place) = self.loop_place() else {
+            return if self.cursor.has_later_loops(&self.program) { all - done } else { 0 };
+        };
+        let of_each = self.iterations_of_each();
+        let present = |repetitions: u32| u64::from((place.left() + 1).saturating_sub(repetitions)) * of_each;
+        let is_last = self.graph.is_some() || !self.cursor.has_later_loops(&self.program);
+        let behind = if is_last { 0 } else { (all - done).saturating_sub(present(0)) };
+        present(repetitions) + behind
+    }
+
+    /// Measured iterations of a repetition of its loop.
+    fn iterations_of_each(&self) -> u64 {
+        if self.graph.is_some() { 1 } else { self.cursor.loop_iterations(&self.program) }
+    }
+
     /// Start of the present repetition, or of a later one of a block within it.
     pub fn turned_at(&self) -> Time {
         self.graph.as_ref().map_or(self.block_start, |graph| graph.start)
@@ -27,7 +45,7 @@ impl RankState {
     /// # Panics
     /// When as many are not left in its loop.
     pub fn skip(&mut self, repetitions: u32, times: u32, period: Duration) -> u64 {
-        let of_each = if self.graph.is_some() { 1 } else { self.cursor.loop_iterations(&self.program) };
+        let of_each = self.iterations_of_each();
         let repeated = of_each as usize * repetitions as usize;
         for _ in 0..repeated * times as usize {
             let row = self.rows[self.rows.len() - repeated];

@@ -195,17 +195,18 @@ fn progress_predicts_the_work_left_within_a_factor_of_1_5_from_a_tenth_on() {
     }
 }
 
-/// Halos whose repetitions are steady but not equal. Before most are skipped at once, the time left is a bound; from
-/// then on it is that of what is simulated.
+/// Halos whose repetitions are steady but not equal. What is left lies between what is left if most are skipped as soon
+/// as can be, and if none are; once they are skipped, it is about the latter.
 #[test]
 fn progress_counts_no_repetitions_that_are_skipped() {
     let text = "topology.fat_tree = { leaves = 2, hosts_per_leaf = 8, links_per_core = 4 }\n[flow_control.pfc]\n\
                 [transport.roce]\n[run]\nfast_forward = { error = 0.01 }\n[[job]]\nname = \"halo\"\n\
                 workload.halo3d = { pex = 4, pey = 2, pez = 2, iterations = 400 }\n";
-    let (mut shares, run) = (Vec::new(), Run::start(text, "progress.toml", &[], 1, &[]).unwrap());
+    let (mut shares, mut ends) = (Vec::new(), Vec::new());
+    let run = Run::start(text, "progress.toml", &[], 1, &[]).unwrap();
     let outcome = run.finish(&mut |now| {
         shares.push((now.events as f64, now.fraction.expect("its end is known")));
-        assert!(now.may_skip);
+        ends.push(now.fraction_max.expect("more may be skipped"));
         true
     });
     // Skipped events are counted at the end, and in no progress.
@@ -215,6 +216,9 @@ fn progress_counts_no_repetitions_that_are_skipped() {
     let skip = shares.windows(2).position(|pair| pair[1].1 > pair[0].1 + 0.2).expect("most are skipped at once");
     let (before, after) = shares.split_at(skip + 1);
     assert!(before.iter().filter(|(_, share)| *share > 0.0).all(|row| ratio(row) > 1.5));
+    let soonest: Vec<_> = before.iter().zip(ends).map(|(&(events, _), share)| (events, share)).collect();
+    assert!(soonest.iter().filter(|(_, share)| *share > 0.0).all(|row| ratio(row) < 1.0), "{soonest:?} of {all}");
+    assert!(soonest.iter().any(|row| ratio(row) > 0.1), "the range is not empty below");
     let ratios: Vec<_> = after.iter().filter(|(events, _)| *events < 0.9 * all).map(ratio).collect();
     assert!(!ratios.is_empty() && ratios.iter().all(|ratio| (1.0 / 1.5..=1.5).contains(ratio)), "{ratios:?}");
 }

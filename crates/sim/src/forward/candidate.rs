@@ -19,9 +19,14 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// Turns until as many have passed as it has.
+    pub fn turns_left(&self, series: &Series) -> usize {
+        self.prospect.turns - (series.len() - self.start)
+    }
+
     /// Whether as many turns have passed as it has.
     pub fn is_over(&self, series: &Series) -> bool {
-        series.len() - self.start == self.prospect.turns
+        self.turns_left(series) == 0
     }
 
     /// Whether ranks are in the loops of its start, and the last turn is as it says.

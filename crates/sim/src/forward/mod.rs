@@ -66,6 +66,8 @@ pub(crate) struct FastForward {
     pub obstacle: Option<String>,
     /// Whether it forbids to skip.
     is_blocked: bool,
+    /// Whether digests have all that matters, so far.
+    is_complete: bool,
     /// Whether nothing will be skipped any more.
     has_ended: bool,
 }
@@ -76,6 +78,7 @@ impl FastForward {
         let obstacle = Some(format!("the first rank that is not done is in no loop of {}", LoopPlace::TIMES_MIN));
         let (series, skips, shadows) = (Series::default(), Vec::new(), Vec::new());
         let (job, candidates, shadow, is_blocked, has_ended) = (None, [None, None], None, false, false);
+        let is_complete = true;
         FastForward {
             limits,
             seed,
@@ -88,8 +91,19 @@ impl FastForward {
             shadows,
             obstacle,
             is_blocked,
+            is_complete,
             has_ended,
         }
+    }
+
+    /// Repetitions that come before some are skipped, at least; none where nothing will be skipped any more.
+    fn needed(&self) -> Option<u32> {
+        let of_level = |level: SkipLevel| match &self.candidates[level as usize] {
+            Some(candidate) => Some(candidate.turns_left(&self.series)),
+            None => self.series.turns_min(level, self.limits.error, self.is_complete),
+        };
+        let turns = SkipLevel::ALL.into_iter().filter_map(of_level).min();
+        turns.filter(|_| !self.has_ended).map(|turns| turns as u32)
     }
 
     /// Whether a skip is simulated instead, by a hash of the seed and its number.
@@ -132,7 +146,8 @@ impl Simulation {
         let reason = loop {
             let until = Time::from_ps(end.as_ps() - forward.skipped().as_ps());
             self.watch_loop(&mut forward, processes);
-            self.shards.iter_mut().for_each(|shard| shard.skipped_work.is_open = !forward.has_ended);
+            let needed = forward.needed();
+            self.shards.iter_mut().for_each(|shard| shard.skipped_work.needed = needed);
             let reason = serve(self, until, !forward.has_ended);
             let turn = (reason == StopReason::LoopTurned).then(|| self.turn(processes)).flatten();
             let Some((time, place)) = turn else { break reason };
@@ -215,6 +230,7 @@ impl Simulation {
         let packets = if has_streams { packets } else { 0 };
         forward.series.push(Turn { time, place, digest, offsets: offsets.map(|sum| sum as i64), packets });
         let is_complete = left_out.is_none();
+        forward.is_complete = is_complete;
         forward.has_ended = !is_complete && forward.limits.error == Share::NONE;
         forward.is_blocked = obstacle.is_some();
         let left_out = left_out.filter(|_| forward.limits.error == Share::NONE);

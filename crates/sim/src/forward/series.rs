@@ -178,10 +178,25 @@ impl Series {
         (1..=PERIOD_MAX).find(|&period| is_period(period))
     }
 
+    /// Turns to come before some may be skipped at a level, at least; none where it is not used.
+    pub fn turns_min(&self, level: SkipLevel, error: Share, is_complete: bool) -> Option<usize> {
+        let turns = BATCHES * self.batch();
+        let is_repeating = || self.len() <= REPEATED_MIN || (1..=PERIOD_MAX).any(|period| self.is_repeated(period));
+        match level {
+            SkipLevel::Repeated => is_complete.then(|| if is_repeating() { 1 } else { REPEATED_MIN + 1 }),
+            SkipLevel::Steady => (error > Share::NONE).then(|| turns + (turns + 1).saturating_sub(self.len())),
+        }
+    }
+
+    /// Turns of a batch, so that all are at least half of the turns so far.
+    fn batch(&self) -> usize {
+        let mut batches = std::iter::successors(Some(BATCH_MIN), |batch| Some(2 * batch));
+        batches.find(|batch| 2 * BATCHES * batch >= self.len()).unwrap_or(BATCH_MIN)
+    }
+
     /// Batches of the last turns, of half of all or more, if their means agree: what lasts for a shorter time may end.
     fn steady(&self, error: Share) -> Result<usize, String> {
-        let mut batches = std::iter::successors(Some(BATCH_MIN), |batch| Some(2 * batch));
-        let turns = BATCHES * batches.find(|batch| 2 * BATCHES * batch >= self.len()).unwrap_or(BATCH_MIN);
+        let turns = BATCHES * self.batch();
         if turns >= self.len() {
             let (count, batch) = (self.len(), turns / BATCHES);
             return Err(format!("{count} repetitions in a row are too few for four batches of {batch}"));
@@ -322,6 +337,18 @@ mod tests {
         // Batches of a trend of 0.3 % a turn differ by 1.2 % of the start from one to the next.
         let trend = series((0..32).map(|turn| (10_000 + 30 * turn, turn)));
         assert_eq!(trend.steady(error()).unwrap_err(), "times of batches of 4 repetitions differ by 3.36 %");
+    }
+
+    #[test]
+    fn as_many_turns_come_before_a_skip_as_are_compared() {
+        let noisy = |turns: u64| series((0..turns).map(|turn| (10_000 + turn % 3, turn)));
+        let least = |turns, level| noisy(turns).turns_min(level, error(), true);
+        // Four batches of 4 behind the first turn, and as many turns again; of 40 turns, four batches of 8.
+        assert_eq!([0, 17, 40].map(|turns| least(turns, SkipLevel::Steady)), [Some(33), Some(16), Some(32)]);
+        assert_eq!([2, 17].map(|turns| least(turns, SkipLevel::Repeated)), [Some(1), Some(4)]);
+        let equal = series((0..20).map(|_| (10_000, 0)));
+        assert_eq!(equal.turns_min(SkipLevel::Repeated, error(), true), Some(1));
+        assert_eq!(equal.turns_min(SkipLevel::Steady, Share::NONE, true), None);
     }
 
     #[test]

@@ -70,6 +70,17 @@ impl ProgramCursor {
         iterations.sum()
     }
 
+    /// Whether long loops come behind that one, or it comes again.
+    pub fn has_later_loops(&self, program: &Program) -> bool {
+        let Some((number, place)) = self.long_loop(program) else { return program.has_long_loop() };
+        let end = number.map_or(place.first + 1, |number| program.loops[number].end);
+        let blocks = program.blocks.iter().zip(0..).map(|(block, at)| (at, block.repeat));
+        let mut later = blocks.chain(program.loops.iter().map(|each| (each.first, each.times)));
+        let is_around = |each: &Loop| each.first <= place.first && end <= each.end;
+        later.any(|(first, times)| first >= end && times >= LoopPlace::TIMES_MIN)
+            || program.loops.iter().zip(0..).any(|(each, other)| Some(other) != number && is_around(each))
+    }
+
     /// Skips repetitions of that loop, of those behind the present one.
     ///
     /// # Panics
@@ -119,5 +130,17 @@ mod tests {
         let block = Program::new([Block::measured(iteration([Op::WaitAll]), 40)]);
         let cursor = ProgramCursor::new(&block);
         assert_eq!((cursor.loop_iterations(&block), cursor.loop_place(&block).unwrap().left()), (1, 39));
+    }
+
+    #[test]
+    fn later_long_loops_stand_behind_the_present_one_or_around_it() {
+        let has_later = |parts: Vec<Part>| {
+            let program = Program::new(parts);
+            ProgramCursor::new(&program).has_later_loops(&program)
+        };
+        let long = |ps: u64| Part::Repeated(vec![rest(ps), rest(2)], 20);
+        assert!(!has_later(vec![long(1), rest(3)]) && has_later(vec![long(1), long(3)]));
+        assert!(has_later(vec![Part::Repeated(vec![long(1)], 3)]), "it comes again");
+        assert!(has_later(vec![rest(1), long(1)]) && !has_later(vec![rest(1)]), "none is present");
     }
 }
