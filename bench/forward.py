@@ -9,10 +9,8 @@ from rows import Row, child
 
 HERE = Path(__file__).parent
 TCP = {"transport": {"tcp": {}}}
-DCQCN = {
-    "transport": {"roce": {"dcqcn": {}}},
-    "switch.ecn": {"queue_min": "50kB", "queue_max": "200kB", "share_max": 0.1},
-}
+MARKS = {"switch.ecn": {"queue_min": "50kB", "queue_max": "200kB", "share_max": 0.1}}
+DCQCN = {"transport": {"roce": {"dcqcn": {}}}, **MARKS}
 
 
 def halo3d(**keys: Any) -> dict[str, Any]:
@@ -32,6 +30,34 @@ TREE = collective("allreduce", bytes="256KiB", algorithm="rabenseifner")
 PAIRWISE = collective("alltoall", bytes="16KiB", algorithm="pairwise")
 INCAST = collective("gather", bytes="64KiB", root=0)
 FFT = {"fft": {"pex": 4, "pey": 2, "pez": 2, "iterations": 400}}
+HPL = {"hpl": {"rows": 4, "columns": 4, "size": 4096, "block": 64}}
+TRAINING = {
+    "training": {
+        "ranks": 128,
+        "batch": 128,
+        "iterations": 40,
+        "gradient_bytes": 2,
+        "per_teraflop": "5ms",
+        "parallel": {"tensor": 8, "pipeline": 2},
+        "node": {"accelerators": 8, "rate": "2400Gb/s", "latency": "25ns"},
+        "model": {
+            "layers": 4,
+            "hidden": 512,
+            "feed_forward": 2048,
+            "key_value": 512,
+            "vocabulary": 8000,
+            "sequence": 512,
+        },
+    }
+}
+RAILS = {
+    "topology": {"rail_optimised": {"servers": 16, "servers_per_pod": 16, "spines": 8}},
+    "interconnect.profile": "ethernet-100-roce",
+}
+SELECTIVE = {"reliability": "selective_repeat", "ack_every": 1}
+HPCC = {"transport": {"roce": {**SELECTIVE, "hpcc": {}}}}
+SWIFT = {"transport": {"roce": {**SELECTIVE, "swift": {}}}}
+UET = {"transport": {"uet": {"delivery": "rod", "nscc": {}}}, **MARKS}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "halo3d": (halo3d(), {}),
     "fft": (FFT, {}),
@@ -48,6 +74,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ring_tcp": (RING, TCP),
     "all_to_all_tcp": (PAIRWISE, TCP),
     "incast_tcp": (INCAST, TCP),
+    "hpl": (HPL, {}),
+    "training_128": (TRAINING, RAILS),
+    "all_to_all_hpcc": (PAIRWISE, HPCC),
+    "all_to_all_swift": (PAIRWISE, SWIFT),
+    "all_to_all_uet": (PAIRWISE, UET),
 }
 """Workload and other keys of each row."""
 COMPARED = """
