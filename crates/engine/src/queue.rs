@@ -11,7 +11,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use etherweave_primitives::{Duration, Time};
 
-use super::event::{Event, EventKey};
+use super::event::{Event, EventKey, PrefetchHint};
 use super::memory::{prefer_huge_pages, prefetch};
 
 /// Buckets in the calendar, and pages: as many as a word has bits, squared.
@@ -147,7 +147,8 @@ impl EventQueue {
         if distance.wrapping_sub(1) < BUCKETS as u64 - 1 {
             self.buckets.insert(bucket as usize % BUCKETS, event);
         } else {
-            self.insert_elsewhere(bucket, event);
+            let Event { time, key, bits, hint } = event;
+            self.insert_elsewhere(time, key, bits, hint);
         }
     }
 
@@ -201,8 +202,10 @@ impl EventQueue {
         Duration::from_ps(1 << self.shift)
     }
 
+    /// Takes the fields of an event, not the event, so that [`EventQueue::push`] has them in registers.
     #[inline(never)]
-    fn insert_elsewhere(&mut self, bucket: u64, event: Event) {
+    fn insert_elsewhere(&mut self, time: Time, key: EventKey, bits: u32, hint: PrefetchHint) {
+        let (bucket, event) = (time.as_ps() >> self.shift, Event { time, key, bits, hint });
         let page = bucket >> PAGE_SHIFT;
         if bucket <= self.cursor {
             let place = self.current.partition_point(|other| other.order() > event.order());
@@ -316,7 +319,7 @@ impl<const N: usize> Calendar<N> {
         Calendar { heads: Box::new([NONE; BUCKETS]), occupied: Bitmap::default(), chunks }
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, place: usize, event: Event) {
         if let Some(chunk) = self.chunks.all.get_mut(self.heads[place] as usize)
             && let place = chunk.start.wrapping_sub(1)
@@ -358,9 +361,10 @@ impl<const N: usize> Calendar<N> {
 
 impl<const N: usize> Chunks<N> {
     /// A chunk with `event`, before others.
+    #[inline(always)]
     fn add(&mut self, event: Event, next: u32) -> u32 {
         if self.free == NONE {
-            self.grow(event);
+            self.grow();
         }
         let index = self.free;
         let chunk = &mut self.all[index as usize];
@@ -375,10 +379,11 @@ impl<const N: usize> Chunks<N> {
         prefer_huge_pages(&self.all);
     }
 
-    /// Makes an empty chunk; what its events are does not matter.
+    /// Makes an empty chunk.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, filling: Event) {
+    fn grow(&mut self) {
+        let filling = Event::new(Time::ZERO, EventKey::from_bits(0), 0);
         let is_full = self.all.len() == self.all.capacity();
         self.free = self.all.len() as u32;
         self.all.push(Chunk { events: [filling; N], start: N as u32, next: NONE });
@@ -451,7 +456,7 @@ impl Bitmap {
 mod tests {
     use etherweave_primitives::{Purpose, Stream};
 
-    use super::{super::event::EventKey, super::event::Kind, *};
+    use super::{super::event::Kind, *};
     use etherweave_kernel::indices::PortIndex;
 
     fn pop(queue: &mut EventQueue, end: Time) -> Option<Event> {

@@ -258,7 +258,7 @@ impl Wires {
     }
 
     /// Sends an event without a packet.
-    #[inline]
+    #[inline(always)]
     pub fn post_bits(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, bits: u32) {
         let event = Event::new(time, self.key(peer.port, kind, index), bits);
         if peer.link == PeerLink::to_shard(self.id) {
