@@ -161,7 +161,7 @@ impl SharedBuffer {
     }
 
     /// Admits a packet of `length` bytes, if there is room.
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self, group: &mut Group, length: u32) -> Admission {
         let bytes = self.sizes.occupied(length);
         let pooled = self.pooled(group);

@@ -78,7 +78,7 @@ impl PacketRouting for UpByHash {
         packet.route_state = self.plan.place(packet.dst).state();
     }
 
-    #[inline]
+    #[inline(always)]
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, _load: L) -> NextHop {
         let place = HostPlace::of_state(packet.route_state);
         NextHop { port: any(self.plan.ports_to(at.switch, place), packet), channel: 0 }

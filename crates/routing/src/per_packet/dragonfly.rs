@@ -257,7 +257,7 @@ impl DragonflyPlan {
     }
 
     /// [`DragonflyPlan::paths_from`] a packet's first switch; absent at others.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn paths(&self, at: InputChannel, packet: &RoutedPacket) -> Option<PathChoice> {
         if at.class == LinkClass::Host { self.paths_from(at, packet) } else { None }
     }
