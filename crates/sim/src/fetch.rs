@@ -32,6 +32,7 @@ impl Touched {
 
 /// Begins to fetch what events to come will need, in three steps from bucket to bucket: what an event names, what
 /// is found there, and what is found there in turn. Changes nothing; see `docs/models/engine.md` for what it gains.
+#[inline(never)]
 pub(super) fn fetch(wires: &Wires, switches: &Switches, hosts: &Hosts) {
     let touched = Touched {
         are_packets_routed: wires.constants.packet_routing.is_some(),
@@ -132,7 +133,7 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
             wires.packets.prefetch_route(event.packet());
             if !touched.are_outputs_known {
                 // The switch decides when the packet is there.
-                return prefetch(&wires.ports, place.place(), size_of::<Port>());
+                return fetch_common(wires, place);
             }
             wires.prefetch_far_end(egress);
         }
@@ -149,7 +150,7 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
         }
     } else if event.key.is(Kind::Deliver) {
         wires.packets.prefetch(event.packet());
-        prefetch(&wires.ports, place.place(), size_of::<Port>());
+        fetch_common(wires, place);
         let (endpoint, is_data) = event.hint.as_endpoint();
         if touched.are_states_beside {
             fetch_endpoint(&hosts.nics, endpoint, lines::POINTER);
@@ -187,18 +188,19 @@ fn fetch_first_of_rank(wires: &Wires, hosts: &Hosts, event: &Event) {
 /// The first step where switches have crossbars: an event at a port needs both sides of the port and its credits.
 #[inline(always)]
 fn fetch_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touched, event: &Event) {
-    let place = event.key.place().place();
-    match event.key.kind() {
-        Kind::Arrive => {
-            wires.packets.prefetch(event.packet());
-            prefetch(&switches.crossbars.ports, place, size_of::<CrossbarPort>());
-        }
-        Kind::CreditsArrive | Kind::CrossbarFree | Kind::TransmitterFree => {
+    let (key, place) = (event.key, event.key.place().place());
+    if key.is(Kind::Arrive) {
+        wires.packets.prefetch(event.packet());
+        prefetch(&switches.crossbars.ports, place, size_of::<CrossbarPort>());
+    } else if key.is(Kind::CreditsArrive) || key.is(Kind::CrossbarFree) || key.is(Kind::TransmitterFree) {
+        prefetch(&switches.crossbars.ports, place, size_of::<CrossbarPort>());
+        prefetch(&wires.credits.ports, place, CREDITS);
+        // Mostly nothing waits for credits.
+        if !key.is(Kind::CreditsArrive) {
             prefetch(&wires.ports, place, size_of::<Port>());
-            prefetch(&switches.crossbars.ports, place, size_of::<CrossbarPort>());
-            prefetch(&wires.credits.ports, place, CREDITS);
         }
-        _ => fetch_first(wires, switches, hosts, touched, event),
+    } else {
+        fetch_first(wires, switches, hosts, touched, event);
     }
 }
 
@@ -207,13 +209,13 @@ fn fetch_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: To
 fn fetch_behind_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touched, event: &Event) {
     if event.key.is(Kind::Arrive) {
         let place = event.key.place();
-        prefetch(&wires.ports, place.place(), size_of::<Port>());
+        fetch_common(wires, place);
         prefetch(&wires.credits.ports, place.place(), CREDITS);
         wires.packets.prefetch_route(event.packet());
         if let Some(packet) = wires.packets.get(event.packet()) {
             switches.crossbars.prefetch_queue(place, packet.priority);
         }
-    } else if !event.key.is(Kind::TransmitterFree) {
+    } else if event.key.is(Kind::Deliver) || event.key.is(Kind::ThreadDone) {
         fetch_second(wires, switches, hosts, touched, event);
     }
 }
@@ -312,6 +314,12 @@ fn fetch_apart(nics: &Nics, endpoint: EndpointIndex, is_data: bool) {
     if let Some(end) = nics.endpoints.get(endpoint) {
         end.protocol.prefetch_apart(is_data);
     }
+}
+
+/// The part of a port that does not depend on its classes: its owner and its link.
+#[inline(always)]
+fn fetch_common(wires: &Wires, port: PortIndex) {
+    prefetch_lines(&wires.ports, port.place(), 0..1);
 }
 
 #[inline(always)]
