@@ -38,28 +38,27 @@ impl Wires {
         if !self.credits.cover(priority) {
             return;
         }
-        self.credits.channel(port, priority).held -= units;
-        let arrival = time + self.credits.ports[port].return_delay;
+        let credits = &mut self.credits.ports[port];
+        credits.channels[usize::from(priority)].held -= units;
+        let arrival = time + credits.return_delay;
         let returned = ReturnedCredits { priority, units };
         self.post_bits(self.ports[port].peer, Kind::CreditsArrive, returned.to_index(), arrival, 0);
     }
 
-    /// Credits have come back to a port, as many as the index of their event says. Returns their priority.
-    #[inline]
-    pub fn take_back_credits(&mut self, port: PortIndex, index: u32) -> u8 {
+    /// Credits have come back to a port, as many as the index of their event says. Returns their priority, and whether
+    /// the first packet of it lacked credits.
+    #[inline(always)]
+    pub fn take_back_credits(&mut self, port: PortIndex, index: u32) -> (u8, bool) {
         let ReturnedCredits { priority, units } = ReturnedCredits::from_index(index);
         let channel = self.credits.channel(port, priority);
         channel.available += units;
         debug_assert!(channel.available <= channel.limit, "no credits are made up");
-        priority
+        (priority, channel.is_awaited())
     }
 
-    /// Whether credits of a priority that have come back let the first packet of its class go.
+    /// Whether credits of a priority that have come back let the first packet of its class go, which lacked them.
     #[inline]
     pub fn unblock_with_credits(&mut self, port: PortIndex, priority: u8) -> bool {
-        if !self.credits.channel(port, priority).is_awaited() {
-            return false;
-        }
         let class = self.constants.scheduler.class(priority);
         let first = self.ports[port].first(class);
         let suffices = self.credits.suffice(port, priority, self.next_wire(port, first));

@@ -118,9 +118,12 @@ impl Wires {
     pub fn take_next(&mut self, egress: PortIndex, eligible: u8) -> (Handle, bool) {
         let port = &mut self.ports[egress];
         let class = self.constants.scheduler.pick(port, eligible);
-        let handle = port.dequeue(class, &self.packets);
-        let (still_waits, others_wait) = (port.waiting & 1 << class != 0, port.waiting != 0);
-        self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
+        let queue = port.queue_mut(class);
+        let (handle, wire) = queue.dequeue(&self.packets);
+        let still_waits = !queue.is_empty();
+        self.constants.scheduler.charge(queue, class, wire, still_waits);
+        port.waiting &= !(u8::from(!still_waits) << class);
+        let others_wait = port.waiting != 0;
         self.mark(MarkAt::Dequeue, egress, class, handle);
         (handle, others_wait)
     }

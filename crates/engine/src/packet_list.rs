@@ -56,22 +56,26 @@ impl PacketList {
     /// Puts a packet behind the others.
     #[inline]
     pub fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {
-        packets[handle].next = NO_PACKET;
+        let packet = &mut packets[handle];
+        packet.next = NO_PACKET;
+        let stored = packet.stored();
         if self.is_empty() {
             self.head = handle;
         } else {
             packets[self.tail].next = handle;
         }
         self.tail = handle;
-        self.grow(packets[handle].stored());
+        self.grow(stored);
     }
 
-    /// Takes the first packet out.
+    /// Takes the first packet out; returns its bytes on the wire, too.
     #[inline]
-    pub fn dequeue(&mut self, packets: &Packets) -> Handle {
+    pub fn dequeue(&mut self, packets: &Packets) -> (Handle, u32) {
         let handle = self.head;
-        self.head = packets[handle].next;
-        self.bytes -= packets[handle].stored();
-        handle
+        let packet = &packets[handle];
+        let (next, stored, wire) = (packet.next, packet.stored(), packet.wire);
+        self.head = next;
+        self.bytes -= stored;
+        (handle, wire)
     }
 }

@@ -388,8 +388,9 @@ impl Port {
     /// Takes the first packet of a class.
     #[inline]
     pub fn dequeue(&mut self, class: usize, packets: &Packets) -> Handle {
-        let handle = self.queue_mut(class).dequeue(packets);
-        if self.queue(class).is_empty() {
+        let queue = self.queue_mut(class);
+        let (handle, _) = queue.dequeue(packets);
+        if queue.is_empty() {
             self.waiting &= !(1 << class);
         }
         handle

@@ -5,7 +5,7 @@
 //! positive and pays afterwards, so the scheduler never needs a packet's length beforehand. A class that is empty or
 //! paused gives its share to the others (IEEE 802.1Q-2018, 8.6.8.4).
 
-use super::port::Port;
+use super::port::{ClassQueue, Port};
 use crate::params::Ets;
 
 /// The scheduler's constants, the same for all ports.
@@ -53,9 +53,8 @@ impl Scheduler {
 
     /// Charges a class for `bytes` that it sends; an emptied class forgets its deficit, a strict one has none.
     #[inline]
-    pub fn charge(&self, port: &mut Port, class: usize, bytes: u32, still_waits: bool) {
-        let has_share = self.quantum[class] > 0;
-        let deficit = &mut port.queue_mut(class).deficit;
+    pub fn charge(&self, queue: &mut ClassQueue, class: usize, bytes: u32, still_waits: bool) {
+        let (has_share, deficit) = (self.quantum[class] > 0, &mut queue.deficit);
         *deficit = if still_waits && has_share { *deficit - bytes as i32 } else { 0 };
     }
 
@@ -107,7 +106,7 @@ mod tests {
         let mut bytes = [0; 8];
         for _ in 0..turns {
             let class = scheduler.pick(port, eligible);
-            scheduler.charge(port, class, FRAME, true);
+            scheduler.charge(port.queue_mut(class), class, FRAME, true);
             bytes[class] += u64::from(FRAME);
         }
         bytes

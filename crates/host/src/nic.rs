@@ -78,8 +78,8 @@ impl Nics {
         let port_index = self.hosts[host_index].port;
         let ready = self.hosts[host_index].ready;
         let port = &mut wires.ports[port_index];
-        let waiting = port.waiting | ready;
-        wires.constants.scheduler.charge(port, class, wires.packets[handle].wire, waiting & 1 << class != 0);
+        let (waiting, queue) = (port.waiting | ready, port.queue_mut(class));
+        wires.constants.scheduler.charge(queue, class, wires.packets[handle].wire, waiting & 1 << class != 0);
         if let Some(interface) = &self.times.interface {
             interface.send(wires.now, &mut self.hosts[host_index].nic.buffer, &wires.packets[handle]);
         }

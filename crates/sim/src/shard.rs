@@ -27,6 +27,19 @@ const LONG: usize = 64;
 /// used takes no memory, and what is used then lies in huge pages from its first touch on.
 const PACKETS_PER_PORT: usize = 4;
 
+/// Path of packets that arrive at switches, decided once for many events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrivals {
+    /// They leave by the port that their route names.
+    Plain,
+    /// They join the queue of an input.
+    AtCrossbar,
+    /// Their switch decides where they leave.
+    Undecided,
+    /// Every possibility is looked at.
+    Any,
+}
+
 pub(crate) struct Shard {
     /// Time, events, packets and links.
     pub wires: Wires,
@@ -94,7 +107,7 @@ impl Shard {
     fn serve_events(&mut self, end: Time) {
         let is_cached =
             self.has_cached_ports() && size_of_val(self.hosts.nics.endpoints.as_slice()) <= ENDPOINTS_CACHED;
-        let is_plain = self.wires.has_plain_arrivals() && !self.switches.crossbars.are_used();
+        let arrivals = self.arrivals();
         while self.wires.queue.next_time().is_some_and(|next| next < end) {
             if !is_cached {
                 if self.wires.queue.bucket().len() > LONG && self.wires.fluid.is_some() {
@@ -107,29 +120,45 @@ impl Shard {
                 debug_assert!(event.time >= self.wires.now, "time does not go back: {event:?} at {:?}", self.wires.now);
                 self.wires.now = event.time;
                 self.wires.totals.events += 1;
-                self.dispatch(event, is_plain);
+                self.dispatch(event, arrivals);
             }
+        }
+    }
+
+    fn arrivals(&self) -> Arrivals {
+        let (wires, switches) = (&self.wires, &self.switches);
+        let is_observed = wires.fingerprint.is_some() || wires.constants.watchdog.is_some();
+        if is_observed || switches.aggregation.is_some() || switches.learning.is_some() {
+            Arrivals::Any
+        } else if switches.crossbars.are_used() {
+            Arrivals::AtCrossbar
+        } else if wires.has_plain_arrivals() {
+            Arrivals::Plain
+        } else if !wires.has_decided_arrivals() {
+            Arrivals::Undecided
+        } else {
+            Arrivals::Any
         }
     }
 
     /// Serves a bucket of many events, mostly of ranks that do the same at one time.
     #[inline(never)]
     fn serve_long_bucket(&mut self, end: Time) {
-        let is_plain = self.wires.has_plain_arrivals();
+        let arrivals = self.arrivals();
         while let Some(event) = self.wires.queue.pop_current(end) {
             fetch_ahead(&self.wires, &self.hosts);
             self.wires.now = event.time;
             self.wires.totals.events += 1;
-            self.dispatch(event, is_plain);
+            self.dispatch(event, arrivals);
         }
     }
 
     /// The two kinds that every packet-hop needs stay in the loop, and those of crossbars and credits, which are as
     /// many; the others are calls, deliveries one of their own.
     #[inline(always)]
-    fn dispatch(&mut self, event: Event, is_plain: bool) {
+    fn dispatch(&mut self, event: Event, arrivals: Arrivals) {
         if event.key.is(Kind::Arrive) {
-            self.arrive(event.key.place(), event, is_plain);
+            self.arrive(event.key.place(), event, arrivals);
         } else if event.key.is(Kind::TransmitterFree) {
             self.transmitter_free(event.key.place());
         } else if event.key.is(Kind::CreditsArrive) {
@@ -212,19 +241,22 @@ impl Shard {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, port: PortIndex, event: Event, is_plain: bool) {
+    fn arrive(&mut self, port: PortIndex, event: Event, arrivals: Arrivals) {
         if cfg!(debug_assertions) {
             self.wires.packets.set_tail(event.packet(), self.wires.tail_time(port, event.packet()));
         }
-        let (egress, priority) = event.hint.as_egress();
-        if is_plain {
-            self.switches.forward(&mut self.wires, port, egress, priority, event.packet());
-        } else {
-            self.wires.note_arrival(port, event.packet());
-            if self.switches.has_storm() {
-                return self.switches.arrive_in_storm(&mut self.wires, port, egress, priority, event.packet());
+        let ((egress, priority), handle) = (event.hint.as_egress(), event.packet());
+        match arrivals {
+            Arrivals::Plain => self.switches.forward(&mut self.wires, port, egress, priority, handle),
+            Arrivals::AtCrossbar => self.switches.arrive_at_crossbar(&mut self.wires, port, handle),
+            Arrivals::Undecided => self.switches.arrive_undecided(&mut self.wires, port, handle),
+            Arrivals::Any => {
+                self.wires.note_arrival(port, handle);
+                if self.switches.has_storm() {
+                    return self.switches.arrive_in_storm(&mut self.wires, port, egress, priority, handle);
+                }
+                self.switches.arrive_at_switch(&mut self.wires, port, egress, priority, handle);
             }
-            self.switches.arrive_at_switch(&mut self.wires, port, egress, priority, event.packet());
         }
     }
 
@@ -247,13 +279,20 @@ impl Shard {
         }
     }
 
-    /// Credits have come back to a port; the event's index says how many.
-    #[inline(never)]
+    /// Credits have come back to a port; the event's index says how many. Mostly nothing waits for them.
+    #[inline(always)]
     fn credits_arrive(&mut self, port: PortIndex, index: u32) {
-        let priority = self.wires.take_back_credits(port, index);
+        let (priority, is_awaited) = self.wires.take_back_credits(port, index);
+        if is_awaited || self.switches.crossbars.is_awaited(port) || self.switches.neighbour_loads.is_some() {
+            self.serve_credits(port, priority, is_awaited);
+        }
+    }
+
+    #[inline(never)]
+    fn serve_credits(&mut self, port: PortIndex, priority: u8, is_awaited: bool) {
         if self.switches.crossbars.are_used() && self.wires.host_of_port(port).is_none() {
-            self.switches.credits_at_output(&mut self.wires, port, priority);
-        } else if self.wires.unblock_with_credits(port, priority) {
+            self.switches.credits_at_output(&mut self.wires, port, priority, is_awaited);
+        } else if is_awaited && self.wires.unblock_with_credits(port, priority) {
             self.kick(port);
         }
     }

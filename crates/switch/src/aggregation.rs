@@ -147,7 +147,7 @@ impl Switches {
         let aggregation = self.aggregation.as_mut().expect("switches with trees have sums");
         let OpenSum { mut waiting, last_gives, .. } = aggregation.close(place, offset);
         while !waiting.is_empty() {
-            let handle = waiting.dequeue(&wires.packets);
+            let (handle, _) = waiting.dequeue(&wires.packets);
             let gives = wires.packets[handle].acknowledged & sums::GIVES != 0;
             direct(&mut wires.packets[handle], gives, gives);
             let packet = wires.packets[handle];

@@ -48,8 +48,7 @@ impl Switches {
             return self.forward_by_address(wires, ingress, egress, priority, handle);
         }
         if self.crossbars.are_used() {
-            wires.packets[handle].route += 1;
-            return self.arrive_at_input(wires, ingress, handle);
+            return self.arrive_at_crossbar(wires, ingress, handle);
         }
         self.forward(wires, ingress, egress, priority, handle);
     }

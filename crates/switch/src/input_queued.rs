@@ -221,9 +221,16 @@ impl Crossbars {
     }
 
     /// Whether the queue of an output takes another packet of any size, or the link is free.
+    #[inline(always)]
     pub fn has_room(&self, output: &Port, now: Time) -> bool {
         let is_idle = output.busy_until <= now && output.waiting == 0;
         is_idle || output.queued() + self.largest_frame <= self.output_queue
+    }
+
+    /// Whether an input queue waits for an output.
+    #[inline(always)]
+    pub fn is_awaited(&self, output: PortIndex) -> bool {
+        self.ports.get(output).is_some_and(|port| port.first != END)
     }
 
     /// The input queues whose first packets wait for an output, the longest waiting first.
@@ -268,11 +275,13 @@ impl Crossbars {
         self.arbiter.order(|| 0, turns, served)
     }
 
-    /// Notes that an output serves an input port of its switch from `now` until `end`. Whether it must be woken then.
+    /// Notes that an output serves an input port of its switch from `now` until `end`. Whether it must be woken then,
+    /// which it takes to be done.
     fn serve(&mut self, egress: PortIndex, place: u16, end: Time, now: Time) -> bool {
         let port = &mut self.ports[egress];
         (port.last_served, port.output_free) = (place, end);
         let (row, must_wake) = (port.row as usize, port.first != END && !port.output_wakes);
+        port.output_wakes |= must_wake;
         if let Some(served) = self.served.get_mut(row + usize::from(place)) {
             *served = now;
         }
@@ -314,7 +323,17 @@ impl InputQueueIndex {
 }
 
 impl Switches {
+    /// A packet has come in by `ingress`. Where it leaves is known from its route, or decided when it leads its queue.
+    #[inline(always)]
+    pub fn arrive_at_crossbar(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
+        if wires.constants.packet_routing.is_none() {
+            wires.packets[handle].route += 1;
+        }
+        self.arrive_at_input(wires, ingress, handle);
+    }
+
     /// A packet's head is in the input buffer of a switch.
+    #[inline(never)]
     pub fn arrive_at_input(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
         let tail = wires.tail_time(ingress, handle);
         let packet = &mut wires.packets[handle];
@@ -399,7 +418,7 @@ impl Switches {
     #[inline(always)]
     fn demand(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> (PortIndex, Demand) {
         let (egress, priority) = match wires.constants.packet_routing {
-            // `arrive_at_switch` has gone to the next entry.
+            // `arrive_at_crossbar` has gone to the next entry.
             None => {
                 let packet = &wires.packets[handle];
                 (wires.constants.routes[packet.route as usize - 1], packet.priority)
@@ -518,25 +537,26 @@ impl Switches {
         }
         let port = &mut self.crossbars.ports[ingress];
         let until_tail = if port.newest == handle { port.tail.since(wires.now) } else { Duration::ZERO };
-        let crossing = port.byte.of(wire).max(until_tail);
-        port.input_free = wires.now + crossing;
+        let free = wires.now + port.byte.of(wire).max(until_tail);
+        port.input_free = free;
         port.turn = (input.priority() + 1) % Priority::COUNT as u8;
         let (must_wake_input, number) = (port.occupied != 0 && !port.input_wakes, port.number);
-        let must_wake_output = self.crossbars.serve(egress, number, wires.now + crossing, wires.now);
+        port.input_wakes |= must_wake_input;
+        let must_wake_output = self.crossbars.serve(egress, number, free, wires.now);
         wires.credits.take_for(egress, demand.priority(), demand.units());
         self.report_queue(wires, egress, demand.priority());
         if must_wake_input {
-            self.wake_input(wires, ingress);
+            wires.schedule_at(free, ingress, Kind::CrossbarFree, INPUT);
         }
         if must_wake_output {
-            self.wake_output(wires, egress);
+            wires.schedule_at(free, egress, Kind::CrossbarFree, OUTPUT);
         }
         self.enter_output(wires, egress, handle, demand.priority());
     }
 
     fn dequeue_input(&mut self, wires: &mut Wires, input: InputQueueIndex) -> Handle {
         let queue = &mut self.crossbars.queues[input].packets;
-        let handle = queue.dequeue(&wires.packets);
+        let (handle, _) = queue.dequeue(&wires.packets);
         if queue.is_empty() {
             self.crossbars.ports[input.port()].occupied &= !(1 << input.priority());
         }
@@ -575,10 +595,10 @@ impl Switches {
         self.serve_output(wires, egress);
     }
 
-    /// Credits of an output have come back.
+    /// Credits of an output have come back, which its first packet may have awaited.
     #[inline(always)]
-    pub fn credits_at_output(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8) {
-        if wires.credits.channel(egress, priority).is_awaited() {
+    pub fn credits_at_output(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8, is_awaited: bool) {
+        if is_awaited {
             wires.credits.end_wait(egress, priority, wires.now);
         }
         self.report_queue(wires, egress, priority);

@@ -370,10 +370,10 @@ impl LoadView for SwitchLoad<'_> {
 
 impl Switches {
     /// A packet has come in by `ingress`; where it leaves is decided, unless it was when the packet left for here.
-    pub(super) fn arrive_undecided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
+    #[inline(never)]
+    pub fn arrive_undecided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
         if self.crossbars.are_used() {
-            // It is decided when the packet leads its queue.
-            return self.arrive_at_input(wires, ingress, handle);
+            return self.arrive_at_crossbar(wires, ingress, handle);
         }
         let route = match wires.constants.hops_decided_ahead {
             Some(_) => *wires.packets.route(handle),

@@ -15,6 +15,7 @@ use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job_of, one_message, roce, run, selective};
 use crate::credits::MODELS;
+use crate::threads::assert_same_without_fingerprint;
 
 #[path = "../../../forwarding/tests/all/fabrics/small.rs"]
 mod small;
@@ -71,6 +72,7 @@ fn every_routing_delivers_everything_and_loses_nothing_on_any_number_of_threads(
             assert_eq!(reports[0].fingerprint, other.fingerprint, "{name}");
             assert_eq!(reports[0].streams, other.streams, "{name}");
         }
+        assert_same_without_fingerprint(&experiment, &reports[0], &name);
         seen += 1;
     });
     assert!(seen >= 40, "{seen} routings on fabrics");
@@ -92,6 +94,7 @@ fn every_routing_delivers_everything_under_credits() {
             assert_eq!(reports[0].totals.dropped, 0, "{name}");
             assert!(reports[0].streams.iter().all(|stream| stream.messages == 4), "{name}");
             assert_eq!(reports[0].fingerprint, reports[1].fingerprint, "{name}");
+            assert_same_without_fingerprint(&experiment, &reports[0], &name);
         }
     });
 }

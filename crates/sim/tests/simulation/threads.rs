@@ -18,7 +18,15 @@ pub fn assert_same_on_any_threads(experiment: &Experiment) -> Report {
     for threads in [2, 3, 7] {
         assert_same(&run(experiment, threads), &alone, &format!("{threads} threads"));
     }
+    assert_same_without_fingerprint(experiment, &alone, "one thread");
     alone
+}
+
+/// Asserts that a run which notes no arrivals, and takes shorter paths for it, says the same as `expected` of `what`.
+pub fn assert_same_without_fingerprint(experiment: &Experiment, expected: &Report, what: &str) {
+    let report = run(&Experiment { fingerprint: false, ..experiment.clone() }, 1);
+    let report = Report { fingerprint: expected.fingerprint, ..report };
+    assert_same(&report, expected, &format!("{what}, without a fingerprint"));
 }
 
 /// Asserts that all that two reports of `what` say is equal, but for what depends on shards: the memory that each took.
