@@ -63,6 +63,29 @@ def test_without_uncertain_figures_the_ranking_follows_by_hand(tmp_path: Path) -
         assert standing.price and standing.price.low == pytest.approx(standing.price.high)
 
 
+def test_the_error_of_the_model_widens_what_fabrics_differ_by(tmp_path: Path) -> None:
+    result = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, JOB)
+    slow, fast = sorted(result.standings, key=lambda standing: standing.throughput.value)
+    assert slow.throughput_together == slow.throughput, "the baseline is compared with itself"
+    # All samples are equal: what is left is the error of ratios, of which rates are one over times.
+    error, done = result.model_error, fast.throughput.value
+    ends = (fast.throughput_together.low, fast.throughput_together.high)
+    assert ends == pytest.approx((done / error.high, done / error.low), rel=0.03)
+    (job,) = fast.jobs
+    assert job.together_us.low < job.time_us.low and job.together_us.high > job.time_us.high
+    # At a price at which it is ahead by less than the error, that may turn the order.
+    dear = PRICES.replace(
+        '"400 USD", basis = "example"', '"1500 USD", basis = "derived", date = "2026-01"'
+    )
+    level = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, JOB, prices=dear)
+    first, _ = level.standings
+    assert first.price_performance and 1 < first.price_performance.value < 1 / error.low
+    assert first.ahead == 1.0
+    assert first.ahead_together is not None and 0.5 < first.ahead_together < 0.95
+    assert f"with the error of the model in {first.ahead_together:.0%}" in level.decides
+    assert not any("osu-references" in line for line in result.not_modelled)
+
+
 def test_uncertain_figures_widen_the_interval_of_what_rests_on_them(tmp_path: Path) -> None:
     # NICs of 100 Gb/s are an example, all other prices are published.
     standings = {standing.fabric: standing for standing in asked(tmp_path).standings}
@@ -165,11 +188,11 @@ def test_without_a_price_fabrics_are_ranked_by_throughput_and_it_is_said(tmp_pat
 
 
 def test_finished_runs_are_not_repeated_when_fabrics_and_samples_are_added(tmp_path: Path) -> None:
-    assert asked(tmp_path).carried_out == 8
+    assert asked(tmp_path).carried_out == 2 * 8
     assert asked(tmp_path).carried_out == 0
-    more = SETTINGS.replace("samples = 4", "samples = 6")
+    more = SETTINGS.replace("samples = 8", "samples = 10")
     third = FAST.replace("fast", "faster").replace("100-roce", "200-roce")
-    assert asked(tmp_path, more, SLOW, FAST, third, JOB).carried_out == 2 * 2 + 6
+    assert asked(tmp_path, more, SLOW, FAST, third, JOB).carried_out == 2 * 2 + 10
     # Names and prices decide no run.
     assert asked(tmp_path, more, SLOW.replace("slow", "other"), FAST, third, JOB).carried_out == 0
 
@@ -181,7 +204,7 @@ def test_morris_runs_repeat_what_an_unknown_of_another_fabric_leaves_alone(tmp_p
     # Its whole range is a factor of 2.25 on 1,600 of 2,993 USD; the fast one comes first.
     assert 0 < price.moves < math.expm1(math.log(1.5) * 2)
     assert run.standings[0].fabric == "fast" and not price.turns
-    assert run.runs < 2 * (4 + 2 * (len(moved) + 1))
+    assert run.runs < 2 * (8 + 2 * (len(moved) + 1))
     assert "moves the lead most" in run.decides
 
 
@@ -240,7 +263,7 @@ def simulated(home: Path, job: str) -> list[dict[str, str]]:
 
 
 def test_samples_are_simulated_by_packets_whatever_the_fidelity_of_fabrics(tmp_path: Path) -> None:
-    assert simulated(tmp_path, JOB) == [{"stream": "packet"}] * 8
+    assert simulated(tmp_path, JOB) == [{"stream": "packet"}] * 2 * 8
 
 
 def test_an_answer_says_which_of_its_figures_are_of_flow_level_mode(tmp_path: Path) -> None:
@@ -255,11 +278,11 @@ def test_an_answer_says_which_of_its_figures_are_of_flow_level_mode(tmp_path: Pa
 
 def test_a_job_that_names_flow_level_mode_is_simulated_so(tmp_path: Path) -> None:
     in_flow = JOB + 'fidelity = "flow"\n'
-    assert simulated(tmp_path, in_flow) == [{"stream": "flow"}] * 8
+    assert simulated(tmp_path, in_flow) == [{"stream": "flow"}] * 2 * 8
     others = in_flow.replace("stream", "others") + "background = true\n"
     (tmp_path / "jobs.toml").write_text(JOB + others)
     both = '[[job]]\nname = "both"\nscenario = "jobs.toml"\n'
-    assert simulated(tmp_path, both) == [{"stream": "packet", "others": "flow"}] * 8
+    assert simulated(tmp_path, both) == [{"stream": "packet", "others": "flow"}] * 2 * 8
 
 
 FLOW_FIRST = 'fidelity = "flow first"\nrank = "throughput"\n' + SETTINGS
@@ -315,8 +338,8 @@ def test_fabrics_far_behind_by_messages_are_not_simulated_by_packets(tmp_path: P
     (far,) = (text for text in result.left_out if text.startswith("slow: "))
     assert "of the best in flow-level mode, error not measured" in far
     assert result.flow_level == ["slow: left out, and not simulated packet by packet."]
-    # What the answer rests on: four samples of five fabrics.
-    assert result.runs == 4 * 5
+    # What the answer rests on: eight samples of five fabrics.
+    assert result.runs == 8 * 5
 
 
 def test_a_fabric_that_flow_level_mode_warns_of_is_not_the_best_by_far(tmp_path: Path) -> None:
@@ -335,7 +358,7 @@ def test_a_fabric_that_flow_level_mode_warns_of_is_not_the_best_by_far(tmp_path:
         ((SETTINGS, SLOW, JOB), "fabric: ['slow']; expected two or more"),
         ((SETTINGS, SLOW, SLOW, JOB), "expected two or more, each of its own name"),
         ((SETTINGS, SLOW, FAST), "job: []; expected one that sends"),
-        (("samples = 1\n", SLOW, FAST, JOB), "samples: 1; expected 2 to 1,024"),
+        (("samples = 3\n", SLOW, FAST, JOB), "samples: 3; expected 8 to 1,024"),
         (("sample = 1\n", SLOW, FAST, JOB), "unknown key 'sample'"),
         (
             ("trajectories = 1\n", SLOW, FAST, JOB),
@@ -414,7 +437,7 @@ def test_the_verb_prints_the_ranking_json_and_a_page(tmp_path: Path) -> None:
 
 def test_a_dry_run_says_how_many_runs_there_are_and_carries_out_none(tmp_path: Path) -> None:
     done = run_here("advise", write(tmp_path), "-o", tmp_path / "out", "--dry-run")
-    assert "8 points: 8 runs to carry out, 0 finished" in done.stdout
+    assert "16 points: 16 runs to carry out, 0 finished" in done.stdout
     assert "for what moves" not in done.stdout
     assert not (tmp_path / "out").exists()
     settings = SETTINGS.replace("trajectories = 0", "trajectories = 2")
@@ -424,7 +447,7 @@ def test_a_dry_run_says_how_many_runs_there_are_and_carries_out_none(tmp_path: P
     assert match
     # Which of the two leads is not known before, and their order changes some draws.
     carried_out = answer(prepare(load_question(file)), tmp_path / "more", ONE).carried_out
-    assert carried_out == pytest.approx(8 + int(match[1]), rel=0.05)
+    assert carried_out == pytest.approx(2 * 8 + int(match[1]), rel=0.05)
 
 
 @pytest.mark.slow

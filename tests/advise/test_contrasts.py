@@ -9,10 +9,8 @@ import pytest
 from etherweave.advise import AdviseError, Answer, answer, load_question, prepare
 from etherweave.advise.answer import without_technologies
 from etherweave.sweeps import executor
-from support.questions import SETTINGS as FOUR_SAMPLES
-from support.questions import write
+from support.questions import SETTINGS, write
 
-SETTINGS = FOUR_SAMPLES.replace("samples = 4", "samples = 2")
 TREE = "topology.fat_tree = { leaves = 2, hosts_per_leaf = 4, cores = 1, links_per_core = 1 }\n"
 HALO = """
 [[job]]

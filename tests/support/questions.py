@@ -49,7 +49,7 @@ name = "stream"
 workload.osu_bw = { bytes = "1MiB", window = 4, iterations = 2, warm_up = 0 }
 """
 SETTINGS = """\
-samples = 4
+samples = 8
 trajectories = 0
 years = 2
 prices = "prices.toml"

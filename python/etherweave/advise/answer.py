@@ -8,6 +8,7 @@ from pathlib import Path
 from etherweave.advise.bills import Bill
 from etherweave.advise.contrasts import contrasts, transports
 from etherweave.advise.evaluation import Evaluation
+from etherweave.advise.model_error import Errors, repeated
 from etherweave.advise.prepared import Prepared
 from etherweave.advise.question import Question
 from etherweave.advise.reasons import against_baseline, deciding, turning
@@ -26,7 +27,6 @@ EXAMPLE = "example"  # The price book of round numbers.
 NOT_MODELLED = (
     "Jobs run one at a time; what they would do to each other is not in their times.",
     "Files, logins and services of the site: only the messages of the jobs are sent.",
-    "Errors of the model itself, which `etherweave study osu-references` measures.",
     "Discounts, support, racks, spares, installation and staff. Power is the worst case always.",
 )
 
@@ -38,6 +38,7 @@ class JobTime:
     job: str
     weight: float
     time_us: Interval  # Mean time of an iteration, or until the last stream is complete [us].
+    together_us: Interval  # The same with the error of the model [us].
     relative: float  # Median time over that of the baseline.
     places: Mapping[str, float]
     """Shares of the program, the host and the network in the path that limits the job; empty where
@@ -60,6 +61,20 @@ class Standing:
     """Throughput for the price, over that of the baseline in the same sample."""
     first: float  # Share of samples in which it comes first.
     ahead: float | None  # Share of samples in which it is ahead of the next; None of the last.
+    throughput_together: Interval
+    """Throughput with the error of ratios of fabrics; of the baseline, that of samples alone."""
+    price_performance_together: Interval | None  # The same of the throughput for the price.
+    ahead_together: float | None  # Share in which it is ahead of the next with that error.
+
+
+@dataclass(frozen=True)
+class RatioError:
+    """Error of the model in the ratio of a job's times on two fabrics, by published ratios."""
+
+    low: float  # Ends of the interval of 90 % of the measured over the simulated ratio.
+    high: float
+    rows: int  # Published ratios that it rests on.
+    systems: int  # Systems that have them.
 
 
 @dataclass(frozen=True)
@@ -92,6 +107,7 @@ class Answer:
     carried_out: int  # Those that were carried out now; the others had a result.
     flow_level: Sequence[str]
     """Results of flow-level mode, whose error was not measured; empty where there are none."""
+    model_error: RatioError  # Error of the model in ratios of fabrics.
     warnings: Sequence[str]  # Warnings of runs, with the job and the fabric.
 
 
@@ -115,8 +131,9 @@ def answer(
     scores = {name: evaluation.score(name, draws) for name in evaluation.fabrics}
     order = ranked(scores)
     screened = screen(prepared, evaluation, fabrics, order, runner)
-    sentences = [deciding(evaluation, order, draws), turning(screened.effects, order)]
-    standings = _standings(evaluation, order, scores, draws)
+    errors = Errors.of(prepared, evaluation)
+    sentences = [deciding(errors, order, draws), turning(screened.effects, order)]
+    standings = _standings(errors, order, scores)
     hosts = list(_limited_by_hosts(standings, transports(evaluation, question)))
     left_out = [*far, *evaluation.left_out, *screened.left_out, *_unpriced(prepared)]
     return Answer(
@@ -139,33 +156,41 @@ def answer(
         (screened.done or done).status.runs,
         done.carried_out + (screened.done.carried_out if screened.done else 0),
         [*_jobs_in_flow(question), *_chosen_in_flow(prepared.fabrics, fabrics)],
+        RatioError(*errors.ratio.most, errors.ratio.rows, len(errors.ratio.systems)),
         [f"{job} on {name}: {text}" for (name, job), text in evaluation.times.warnings.items()],
     )
 
 
 def _standings(
-    evaluation: Evaluation,
-    order: Sequence[str],
-    scores: Mapping[str, Samples],
-    draws: Sequence[Draw],
+    errors: Errors, order: Sequence[str], scores: Mapping[str, Samples]
 ) -> list[Standing]:
+    evaluation, draws = errors.evaluation, errors.draws
     won, base = first(scores), evaluation.baseline
     is_priced = all(evaluation.bills[name].items for name in order)
     unit = _ratios(evaluation, base, draws) if is_priced else []
     sentences = []
     for name, following in zip(order, [*order[1:], None], strict=True):
         bill = evaluation.bills[name]
+        done, wide = evaluation.throughput(name, draws), errors.throughput(name)
+        prices = evaluation.price(name, draws) if is_priced else []
+        by_price = over(over(done, prices), unit) if is_priced else []
+        wide_by_price = over(over(wide, repeated(prices)), repeated(unit)) if is_priced else []
+        if name == base:  # It is compared with itself.
+            wide, wide_by_price = done, by_price
         sentences.append(
             Standing(
                 name,
                 bill,
-                [_job_time(evaluation, name, job, draws) for job in evaluation.reference],
-                Interval.of(evaluation.throughput(name, draws)),
+                [_job_time(errors, name, job) for job in evaluation.reference],
+                Interval.of(done),
                 Interval.of(evaluation.watts(name, draws), bill.watts({})) if bill.power else None,
                 Interval.of(evaluation.price(name, draws), bill.total({})) if bill.items else None,
-                Interval.of(over(_ratios(evaluation, name, draws), unit)) if is_priced else None,
+                Interval.of(by_price) if is_priced else None,
                 won[name],
                 ahead(scores[name], scores[following]) if following else None,
+                Interval.of(wide),
+                Interval.of(wide_by_price) if is_priced else None,
+                errors.ahead(name, following) if following else None,
             )
         )
     return sentences
@@ -175,12 +200,13 @@ def _ratios(evaluation: Evaluation, name: str, draws: Sequence[Draw]) -> list[fl
     return over(evaluation.throughput(name, draws), evaluation.price(name, draws))
 
 
-def _job_time(evaluation: Evaluation, name: str, job: str, draws: Sequence[Draw]) -> JobTime:
-    interval = Interval.of(evaluation.time_us(name, job, draws))
+def _job_time(errors: Errors, name: str, job: str) -> JobTime:
+    evaluation = errors.evaluation
+    interval = Interval.of(evaluation.time_us(name, job, errors.draws))
     relative = interval.value / evaluation.reference[job]
     places = evaluation.times.places.get((name, job), {})
-    path = evaluation.times.paths.get((name, job))
-    return JobTime(job, evaluation.weights[job], interval, relative, places, path)
+    path, together = evaluation.times.paths.get((name, job)), errors.time_us(name, job)
+    return JobTime(job, evaluation.weights[job], interval, together, relative, places, path)
 
 
 def _differs(standings: Sequence[Standing]) -> list[str]:

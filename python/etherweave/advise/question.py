@@ -14,6 +14,7 @@ from etherweave import _core
 from etherweave.api.inputs import decoded, read_text, read_toml
 from etherweave.api.scenario import dotted, literals
 from etherweave.api.simulation import Estimate, foresee
+from etherweave.uncertainty.sampling import SAMPLES_MIN
 
 TABLES = ("fabric", "find", "job", "common")  # Tables of the file that have keys of scenarios.
 BASES = ("published", "derived", "fitted", "estimate", "example")
@@ -208,7 +209,7 @@ def load_question(path: str | Path) -> Question:
 
 def _check(settings: Settings, file: str) -> None:
     limits = {
-        "samples": (settings.samples, 2, SAMPLES_MAX),
+        "samples": (settings.samples, SAMPLES_MIN, SAMPLES_MAX),
         "trajectories": (settings.trajectories, 0, SAMPLES_MAX),
         "years": (settings.years, 0, 100),
         "seed": (settings.seed, 0, 2**62),

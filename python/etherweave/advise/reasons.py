@@ -5,6 +5,7 @@ from statistics import median
 
 from etherweave.advise.bills import NODES, Bill
 from etherweave.advise.evaluation import PRICE_PERFORMANCE, Evaluation
+from etherweave.advise.model_error import Errors
 from etherweave.advise.scores import Samples, ahead, over
 from etherweave.advise.sensitivity import Effect
 from etherweave.advise.simulated import SEED, Draw
@@ -22,11 +23,11 @@ EQUAL = 0.005  # Part by which two figures differ at least that are not called e
 EVEN = "as much"
 
 
-def deciding(evaluation: Evaluation, order: Sequence[str], draws: Sequence[Draw]) -> str:
+def deciding(errors: Errors, order: Sequence[str], draws: Sequence[Draw]) -> str:
     """Say by what the first is ahead of the second: its price, or its jobs."""
     if len(order) < 2:
         return ""
-    first, other = order[:2]
+    (first, other), evaluation = order[:2], errors.evaluation
 
     def ratio(of: Callable[[str, Sequence[Draw]], Samples]) -> float:
         return median(over(of(first, draws), of(other, draws)))
@@ -34,7 +35,10 @@ def deciding(evaluation: Evaluation, order: Sequence[str], draws: Sequence[Draw]
     sure = ahead(evaluation.score(first, draws), evaluation.score(other, draws))
     done = change(ratio(evaluation.throughput))
     head = f"{first} does {done} of the mix {_than(done)} {other}"
-    sentences = [f"It is ahead in {sure:.0%} of samples."]
+    together = errors.ahead(first, other)
+    sentences = [
+        f"It is ahead in {sure:.0%} of samples, with the error of the model in {together:.0%}."
+    ]
     if job := _job(evaluation, first, other, draws):
         sentences.append(f"Most of the difference in the mix is {job}.")
     if evaluation.goal != PRICE_PERFORMANCE:

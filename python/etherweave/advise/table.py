@@ -56,6 +56,33 @@ def _place(job: JobTime) -> str:
     return f",\n{place} {job.places[place]:.0%}" if place else ""
 
 
+def together_head(answer: Answer) -> list[str]:
+    """Name the columns of the intervals that have the error of the model, too."""
+    jobs = [job.job for job in answer.standings[0].jobs]
+    return ["90 % with the model's error", "throughput", "throughput/price", *jobs]
+
+
+def together_row(standing: Standing) -> list[str]:
+    """Write the intervals of a fabric with the error of the model."""
+    by_price = standing.price_performance_together
+    return [
+        standing.fabric,
+        ratio_ends(standing.throughput_together),
+        ratio_ends(by_price) if by_price else "unknown",
+        *(time_ends(job.together_us) for job in standing.jobs),
+    ]
+
+
+def model_error(answer: Answer) -> str:
+    """Say what the error of the model rests on."""
+    error = answer.model_error
+    return (
+        f"Measured ratios of times on two networks are {error.low:.2f} to {error.high:.2f} of "
+        f"simulated ones in 90 % ({error.rows} rows of {error.systems} systems); times of jobs "
+        "have the error that `run --samples` prints. `etherweave uncertainty errors` has all."
+    )
+
+
 def is_example(answer: Answer) -> bool:
     """Return whether a price is an example, and no offer."""
     return any(line.basis == "example" for standing in answer.standings for line in lines(standing))
@@ -71,7 +98,12 @@ def lines(standing: Standing) -> list[Item]:
 
 def span(interval: Interval) -> str:
     """Write a ratio with its interval."""
-    return f"{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+    return f"{interval.value:.2f} ({ratio_ends(interval)})"
+
+
+def ratio_ends(interval: Interval) -> str:
+    """Write both ends of the interval of a ratio."""
+    return f"{interval.low:.2f} to {interval.high:.2f}"
 
 
 def time(interval: Interval) -> str:
@@ -81,6 +113,12 @@ def time(interval: Interval) -> str:
         f"{value / scale:.4g}" for value in (interval.low, interval.value, interval.high)
     )
     return f"{median} {unit} ({low} to {high})"
+
+
+def time_ends(interval: Interval) -> str:
+    """Write both ends of the interval of a time, in the unit of its median."""
+    scale, unit = unit_of(interval.value)
+    return f"{interval.low / scale:.4g} to {interval.high / scale:.4g} {unit}"
 
 
 def _kilowatts(interval: Interval) -> str:

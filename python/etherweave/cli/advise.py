@@ -135,13 +135,25 @@ def _exchange(text: str) -> tuple[str, float]:
 
 
 def _print(answer: "Answer") -> None:
-    from etherweave.advise.table import head, job_head, job_row, order, rows
+    from etherweave.advise.table import (
+        head,
+        job_head,
+        job_row,
+        model_error,
+        order,
+        rows,
+        together_head,
+        together_row,
+    )
 
     print(f"{answer.name}: {len(answer.standings)} fabrics, {answer.runs:,} runs")
     print_table(_right(head(answer), 2), rows(answer))
     print(f"  {order(answer)}")
     print()
     print_table(_right(job_head(answer), 1), map(job_row, answer.standings))
+    print()
+    print_table(_right(together_head(answer), 1), map(together_row, answer.standings))
+    print(textwrap.fill(model_error(answer), WIDTH, initial_indent="  ", subsequent_indent="  "))
     print()
     print(textwrap.fill(answer.decides, WIDTH))
     for title, lines in (

@@ -10,7 +10,18 @@ from matplotlib.figure import Figure
 from etherweave.advise import Answer, Standing
 from etherweave.advise.reasons import PARTS
 from etherweave.advise.scores import Interval
-from etherweave.advise.table import head, is_example, job_head, job_row, lines, order, rows
+from etherweave.advise.table import (
+    head,
+    is_example,
+    job_head,
+    job_row,
+    lines,
+    model_error,
+    order,
+    rows,
+    together_head,
+    together_row,
+)
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, SERIES, literal
@@ -50,9 +61,10 @@ def _ranking(answer: Answer) -> Section:
         _bars(axis, [span for span in spans if span], SERIES[number])
         axis.set_yticks(range(len(answer.standings)), _names(answer) if not number else blank)
         axis.set_xlabel(title if title != "price" else literal(f"price [{_currency(answer)}]"))
-    table = Table(head(answer), rows(answer))
-    caption = f"{order(answer)} Lines: the interval of nine samples of ten."
-    return Section("ranking", "Ranking", caption, figure, [table])
+    together = Table(together_head(answer), [together_row(row) for row in answer.standings])
+    tables = [Table(head(answer), rows(answer)), together]
+    caption = f"{order(answer)} Lines: the interval of nine samples of ten. {model_error(answer)}"
+    return Section("ranking", "Ranking", caption, figure, tables)
 
 
 def _bars(axes: Axes, spans: Sequence[Interval], colour: str) -> None:

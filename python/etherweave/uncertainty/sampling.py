@@ -19,7 +19,7 @@ from etherweave.study.declared import DeclaredUnknown
 from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.sweeps.cost import estimates, resident_bytes
 from etherweave.sweeps.points import Run
-from etherweave.uncertainty.check_rows import conditions_of
+from etherweave.uncertainty.check_rows import Conditions, conditions_of
 from etherweave.uncertainty.coverage import QUANTILES
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
@@ -390,14 +390,23 @@ def together(values: Sequence[float], error: Further, *, is_time: bool) -> Inter
 
 
 def _model_errors(complete: SampledScenario) -> dict[str, ModelError]:
-    scenario = tomllib.loads(complete.resolve(next(complete.points())))
-    # A resolved scenario has the figures of its interconnect, and no name of it.
-    stated = tomllib.loads(complete.text).get("interconnect", {})
-    profile = complete.overrides.get("interconnect.profile", stated.get("profile", ""))
-    scenario["interconnect"] = {"profile": profile}
-    jobs = scenario["job"]
-    errors = errors_at([conditions_of(scenario, job) for job in jobs])
-    return {job["name"]: error for job, error in zip(jobs, errors, strict=True)}
+    resolved = complete.resolve(next(complete.points()))
+    conditions = conditions_of_jobs(resolved, complete.text, complete.overrides)
+    return dict(zip(conditions, errors_at(conditions.values()), strict=True))
+
+
+def conditions_of_jobs(
+    resolved: str, text: str, changes: Mapping[str, object]
+) -> dict[str, Conditions]:
+    """Return the conditions of the times of each job of a resolved scenario.
+
+    ``text`` and ``changes`` are what it is resolved from: it has the figures of its interconnect,
+    and no name of it.
+    """
+    scenario = tomllib.loads(resolved)
+    stated = tomllib.loads(text).get("interconnect", {}).get("profile", "")
+    scenario["interconnect"] = {"profile": changes.get("interconnect.profile", stated)}
+    return {job["name"]: conditions_of(scenario, job) for job in scenario["job"]}
 
 
 def figures_of(row: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
