@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -175,6 +176,26 @@ def test_a_scenario_without_unknowns_varies_by_its_seeds(tmp_path: Path) -> None
     swap = result.by_name["jobs.swap.mean_us"]
     assert swap.most.width > 0 and swap.rest == 1
     assert result.model_errors["swap"].kind == "collective"
+
+
+def test_flow_level_mode_is_named_and_its_warnings_are_printed_once(tmp_path: Path) -> None:
+    file = tmp_path / "flow.toml"
+    file.write_text(
+        "topology.fat_tree = { leaves = 2, hosts_per_leaf = 4, cores = 1, links_per_core = 1 }\n"
+        'transport.roce = {}\nrun.fidelity = "flow"\n\n[[job]]\nname = "exchange"\n'
+        'workload.all_to_all = { ranks = 8, bytes = "1MiB" }\n'
+    )
+    words = ["run", file, "--samples", 8, "-o", tmp_path / "out", "--threads", 1]
+    done = run_here(*words, code=0)
+    mode = "error of flow-level mode, in no interval above: exchange: not measured"
+    assert mode in done.stdout
+    warnings = json.loads(run_here(*words, "--json").stdout)["warnings"]
+    shapes = [re.sub(r"\d+", "", text) for text in warnings]
+    assert len(shapes) == len({*shapes}), "warnings differ in more than their numbers"
+    assert any(re.search(r"in \d+ to \d+ % of rates", text) for text in warnings)
+    figures = json.loads(run_here("uncertainty", "figures", file, "--json").stdout)
+    ends = [(row["low"], row["high"]) for row in figures["unknowns"]]
+    assert ("{ linear = { first = 0 } }", "{ random = {} }") in ends, "as a scenario has them"
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ def facts(result: "SampledResult") -> dict[str, Any]:
         "left_out": dict(result.left_out),
         "warnings": list(result.warnings),
         "model_errors": {job: error_facts(error) for job, error in result.model_errors.items()},
+        "in_flow_level_mode": list(result.in_flow),
     }
 
 
@@ -131,6 +132,10 @@ def _print(result: "SampledResult") -> None:
             _print_contributions(result, row)
     for job, error in result.model_errors.items():
         print(f"  error of the model, in the last column alone: {job}: {_error(error)}")
+    if result.in_flow:
+        measured = "not measured; `etherweave run FILE --compare-fidelity` does"
+        jobs = ", ".join(result.in_flow)
+        print(f"  error of flow-level mode, in no interval above: {jobs}: {measured}")
 
 
 def _row(row: "Distribution") -> tuple[str, ...]:

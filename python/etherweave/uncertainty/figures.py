@@ -28,6 +28,7 @@ from typing import Any
 from etherweave import _core
 from etherweave.api.scenario import literals
 from etherweave.api.simulation import Figure, figures
+from etherweave.api.toml import literal
 from etherweave.api.units import amount, time_of
 from etherweave.study.declared import DeclaredUnknown
 from etherweave.uncertainty.choices import choices, site_choices
@@ -375,7 +376,7 @@ def _ends(figure: Figure) -> tuple[float, float] | None:
 
 def _chosen(name: str, of: Mapping[str, Choice]) -> Unknown:
     values = [tuple(choice.values[at] for choice in of.values()) for at in _places(of)]
-    low, high = (", ".join(map(str, values[at])) for at in (0, -1))
+    low, high = (", ".join(map(_written, values[at])) for at in (0, -1))
     weights = next(iter(of.values())).weights
     shares = ", ".join(f"{weight / sum(weights):.0%}" for weight in weights)
     is_even = len(set(weights)) == 1
@@ -393,8 +394,13 @@ def _declared(declared: Declared) -> list[Unknown]:
     for name, keys in declared.dimensions.items():
         ends = [declared.distributions[keys[0]].at(share) for share in (0.0, 1.0)]
         about = "declared" if len(keys) == 1 else "declared, in step"
-        texts.append(Unknown(name, "declared", about, keys, str(ends[0]), str(ends[1])))
+        texts.append(Unknown(name, "declared", about, keys, *map(_written, ends)))
     return texts
+
+
+def _written(value: object) -> str:
+    """Write a value as a scenario has it, texts without quotes."""
+    return value if isinstance(value, str) else literal(value)
 
 
 def _text(like: str, value: float) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from etherweave import _core
+from etherweave.api.fidelity import fidelities
 from etherweave.api.scenario import ScenarioSource, literals, read
 from etherweave.api.simulation import ScenarioError
 from etherweave.api.units import size_of
@@ -49,6 +50,8 @@ _NO_FIGURES = re.compile(
     r"^(packet_hops|packets_created|packets_delivered|fingerprint)$|\.(iterations|streams|complete)$"
 )
 """Figures of a run that say how much was simulated."""
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
+"""A number of a warning, and no part of a name."""
 _OF_JOB = re.compile(r"^(?:jobs|streams|flows)\.(?P<job>.*)\.\w+_(?P<unit>us|gbps)$")
 """Times and rates of a job, in which the model has an error."""
 
@@ -69,6 +72,8 @@ class SampledResult:
     warnings: Sequence[str]  # Warnings of all samples, each once, with its number of samples.
     model_errors: Mapping[str, ModelError]
     """Error of the model in the times of each job, which intervals contain that are *together*."""
+    in_flow: Sequence[str]
+    """Jobs in flow-level mode, whose own error is not measured and in no interval."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Distribution]:
@@ -346,7 +351,8 @@ def _result(
     point = next((row for row in rows if row["sample"] < 0 and row["ended"] == "complete"), {})
     names = [entry.name for entry in scenario.drawn.entries]
     shares = [scenario.shares[row["sample"]] for row in good]
-    figures, left_out, errors = [], {}, _model_errors(scenario)
+    resolved = scenario.resolve(next(scenario.points()))
+    figures, left_out, errors = [], {}, _model_errors(scenario, resolved)
     for key in figures_of(good[0], scenario.axes):
         values = [row[key] for row in good if row[key] is not None]
         if len(values) == len(good):
@@ -367,6 +373,7 @@ def _result(
         left_out,
         [*without_basis(scenario.drawn.without_basis), *_warnings(good)],
         errors,
+        [job for job, mode in fidelities(resolved).items() if mode == "flow"],
     )
 
 
@@ -389,8 +396,7 @@ def together(values: Sequence[float], error: Further, *, is_time: bool) -> Inter
     return Interval(ends[0], ends[-1])
 
 
-def _model_errors(complete: SampledScenario) -> dict[str, ModelError]:
-    resolved = complete.resolve(next(complete.points()))
+def _model_errors(complete: SampledScenario, resolved: str) -> dict[str, ModelError]:
     conditions = conditions_of_jobs(resolved, complete.text, complete.overrides)
     return dict(zip(conditions, errors_at(conditions.values()), strict=True))
 
@@ -426,5 +432,25 @@ def without_basis(tables: Sequence[str]) -> list[str]:
 
 
 def _warnings(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    texts = Counter(text for row in rows for text in (row["message"] or "").split("; ") if text)
-    return [f"{text} (in {count} of {len(rows)} samples)" for text, count in texts.items()]
+    """List warnings, those that differ in their numbers alone once, with the ranges of these."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    counts: Counter[tuple[str, ...]] = Counter()
+    for row in rows:
+        texts = [text for text in (row["message"] or "").split("; ") if text]
+        kinds = [tuple(_NUMBER.split(text)) for text in texts]
+        for kind, text in zip(kinds, texts, strict=True):
+            alike.setdefault(kind, []).append(text)
+        counts.update(set(kinds))
+    return [
+        f"{_ranged(kind, texts)} (in {counts[kind]} of {len(rows)} samples)"
+        for kind, texts in alike.items()
+    ]
+
+
+def _ranged(words: Sequence[str], texts: Sequence[str]) -> str:
+    """Write texts of the same words as one, with the range of each number in them."""
+    spans = []
+    for numbers in zip(*map(_NUMBER.findall, texts), strict=True):
+        ordered = sorted({*numbers}, key=lambda number: float(number.replace(",", "")))
+        spans.append(" to ".join(dict.fromkeys((ordered[0], ordered[-1]))))
+    return "".join(word + span for word, span in zip(words, [*spans, ""], strict=True))
