@@ -4,6 +4,7 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ from etherweave.uncertainty import (
     sampled_sweep,
 )
 from etherweave.uncertainty.check_rows import FITS, Conditions
-from etherweave.uncertainty.intervals import distribution
+from etherweave.uncertainty.intervals import Distribution, distribution
 from etherweave.uncertainty.model_errors import errors_at
 from etherweave.uncertainty.sampling import sampled_scenario, together
 from support.command_line import run_here
@@ -281,6 +282,23 @@ def test_profiles_of_interconnects_have_intervals_of_what_they_yield(tmp_path: P
     assert edr.most.low < edr.median < edr.most.high
     assert 0.05 < edr.most.width / edr.median < 1.0
     assert edr.point != hdr.point
+
+
+def test_samples_of_profiles_leave_out_gpcnet_where_that_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[list[str]] = []
+
+    def sample(names: list[str], *rest: Any) -> dict[str, dict[str, Distribution]]:
+        asked.append(rest[-1])
+        drawn = distribution("x", 10.0, [9.0, 10.0, 11.0], [[0.1], [0.5], [0.9]], ["x"])
+        return {name: dict.fromkeys(asked[-1], drawn) for name in names}
+
+    monkeypatch.setattr("etherweave.uncertainty.sample_interconnects", sample)
+    for words, is_simulated in ((["--no-gpcnet"], False), ([], True)):
+        done = run_here("interconnects", "tofu-d", "--samples", 8, *words, code=0)
+        assert ("congestion_impact" in asked[-1]) == is_simulated
+        assert ("GPCNeT" in done.stdout) == is_simulated
 
 
 def test_a_page_of_interconnects_has_bands_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,15 +76,16 @@ def interconnects(
         write_interconnects,
     )
 
+    with_gpcnet = bool(chosen) if gpcnet is None else gpcnet
     if samples is not None:
         if compare:
             reject("--samples: expected no --compare beside it")
-        sampled = _samples(chosen or known, samples, where, threads)
+        sampled = _samples(chosen or known, samples, where, threads, gpcnet=with_gpcnet)
         _print_samples(sampled, as_json)
         if html:
-            print(write_interconnects([Interconnect(name) for name in sampled], html, sampled))
+            profiles = [Interconnect(name, gpcnet=with_gpcnet) for name in sampled]
+            print(write_interconnects(profiles, html, sampled))
         return None
-    with_gpcnet = bool(chosen) if gpcnet is None else gpcnet
     profiles = [Interconnect(name, gpcnet=with_gpcnet) for name in chosen or known]
     if as_json:
         print(json.dumps([facts(interconnect) for interconnect in profiles], indent=2))
@@ -100,17 +101,18 @@ def interconnects(
     return None
 
 
+GPCNET = "congestion_impact"
 _TITLES = {
     "latency_us": "latency of 8 B [us]",
     "bandwidth_gbps": "bandwidth at 1 MiB [Gb/s]",
     "messages_per_us": "messages of 8 B [1/us]",
     "all_to_all_us": "all-to-all [us]",
-    "congestion_impact": "beside GPCNeT's congestors",
+    GPCNET: "beside GPCNeT's congestors",
 }
 
 
 def _samples(
-    names: list[str], samples: int, where: str, threads: int
+    names: list[str], samples: int, where: str, threads: int, *, gpcnet: bool
 ) -> "dict[str, dict[str, Distribution]]":
     """Draw what is not known of profiles."""
     from tempfile import TemporaryDirectory
@@ -124,7 +126,8 @@ def _samples(
         work_progress("interconnects", "samples") as on_progress,
     ):
         on = executor(where, threads)
-        return sample_interconnects(names, samples, Path(home), on, on_progress)
+        figures = [name for name in _TITLES if gpcnet or name != GPCNET]
+        return sample_interconnects(names, samples, Path(home), on, on_progress, figures)
 
 
 def _print_samples(distributions: "dict[str, dict[str, Distribution]]", as_json: bool) -> None:
@@ -135,8 +138,9 @@ def _print_samples(distributions: "dict[str, dict[str, Distribution]]", as_json:
             for name, of in distributions.items()
         }
         return print(json.dumps(facts, indent=2))
-    rows = [(name, *(span(of[key]) for key in _TITLES)) for name, of in distributions.items()]
-    return print_table(("profile", *(f">{title}" for title in _TITLES.values())), rows)
+    rows = [(name, *map(span, of.values())) for name, of in distributions.items()]
+    simulated = next(iter(distributions.values()))
+    return print_table(("profile", *(f">{_TITLES[key]}" for key in simulated)), rows)
 
 
 _FIGURES: dict[str, Callable[[Interconnect], str]] = {
