@@ -26,7 +26,7 @@ from functools import cache
 from typing import Any
 
 from etherweave import _core
-from etherweave.api.scenario import literals
+from etherweave.api.scenario import dotted, literals
 from etherweave.api.simulation import Figure, figures
 from etherweave.api.toml import literal
 from etherweave.api.units import amount, time_of
@@ -399,7 +399,9 @@ def _declared(declared: Declared) -> list[Unknown]:
 
 
 def _written(value: object) -> str:
-    """Write a value as a scenario has it, texts without quotes."""
+    """Write a value as a scenario has it: texts without quotes, tables by dotted keys."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {literal(own)}" for key, own in dotted(value).items())
     return value if isinstance(value, str) else literal(value)
 
 
