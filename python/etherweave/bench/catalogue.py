@@ -1,9 +1,10 @@
 """The catalogue of benchmarks, with those that Etherweave does not parse, and the reason."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class CatalogueEntry:
     module: str = ""
     """Module of several adapters, each the constant of its name in capitals; else a module each."""
     why_not: str = ""  # Why there is no adapter.
+    options: str = ""
+    """Options of its programs, a line each, as :mod:`~etherweave.bench.program_options` has it."""
 
     @property
     def is_read(self) -> bool:
@@ -42,6 +45,12 @@ class CatalogueEntry:
             ("source", self.source),
         )
         return "; ".join(f"{kind}: {name}" for kind, name in sources if name)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields but the options, and whether there is an adapter."""
+        fields = asdict(self) | {"is_read": self.is_read}
+        del fields["options"]
+        return fields
 
 
 @cache

@@ -1,6 +1,6 @@
-"""Options of the programs themselves, which an adapter declares and a user passes on.
+"""Options of the programs themselves, which the catalogue declares and a user passes on.
 
-An adapter declares a line each, as the program's own help prints them::
+``options`` of a benchmark has a line each, as the program's own help prints them::
 
     -c, --connection RC|UC|UD  Service of the transport.
     -m, --mtu N  Path MTU [bytes].
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from etherweave.api.nearest import nearest
+from etherweave.bench.catalogue import catalogue
 from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, GivenOptions, scaled
 
 _NAME = r"-[^\s,]+"
@@ -231,16 +232,19 @@ class OptionTable:
 
 
 def options(
-    text: str,
+    name: str,
     words: Mapping[str, tuple[str, ...]] | None = None,
     programs: Mapping[str, str] | None = None,
     exclusive: Sequence[str] = (),
+    **values: str,
 ) -> OptionTable:
-    """Read a declaration of options.
+    """Read the options that a benchmark's entry of the catalogue declares.
 
     ``programs`` has a pattern of the programs that have them, by first names with spaces between;
-    each text of ``exclusive`` has first names that exclude each other.
+    each text of ``exclusive`` has first names that exclude each other. The declaration names
+    ``values`` in braces.
     """
+    text = catalogue()[name].options.format(**values)
     lines = [_LINE.fullmatch(line.strip()) for line in text.strip().splitlines()]
     assert all(lines), f"a line that declares no option: {text}"
     of_programs = {name: form for names, form in (programs or {}).items() for name in names.split()}

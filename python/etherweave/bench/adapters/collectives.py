@@ -204,21 +204,7 @@ GLOO = Adapter(
     fragment=r" *(?:size \(B\) +)?elements +min \(us\)",
     begins=rf"\s{{10,}}(?:{'|'.join(_ALGORITHMS)})\s*$|Algorithm: {{2,}}\w+\s*$",
     plan=_plan_gloo,
-    options=options(
-        """
-        --elements COUNT  Elements of a single size, four bytes each, in place of --size.
-        --inputs COUNT  Buffers of a rank.
-        --threads COUNT  Threads.
-        --sync  Wait by polling.
-        --no-verify  Leave the check out.
-        --size N  = --ranks
-        --rank N  = the launcher
-        --iteration-time TIME  = --duration
-        --tcp-device NAME  = the site
-        --transport NAME  = Etherweave
-        """,
-        {"": _GLOO_TESTS},
-    ),
+    options=options("gloo", {"": _GLOO_TESTS}),
     parse=_parse_gloo,
 )
 
@@ -287,19 +273,6 @@ PARAM = Adapter(
     begins=r"\s+COMMS-RES-",
     is_row=True,
     plan=_plan_param,
-    options=options(
-        f"""
-        --collective {_PARAM_COLLECTIVES}  Collective.
-        --backend nccl|gloo|mpi|ucc|xla  Library.
-        --device cpu|cuda|rocm|tpu  Memory of the buffers.
-        --dtype {_PARAM_TYPES}  Data type.
-        --w N  Iterations before the timer starts.
-        --num-tpu-cores N  Cores of a TPU.
-        --b SIZE  = --size
-        --e SIZE  = --size
-        --n N  = --iterations
-        --master-ip HOST  = the launcher
-        """
-    ),
+    options=options("param", collectives=_PARAM_COLLECTIVES, types=_PARAM_TYPES),
     parse=_parse_param,
 )

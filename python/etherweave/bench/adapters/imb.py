@@ -343,38 +343,10 @@ _TESTS = {
     "IMB-EXT": (*("Window", "Unidir_Put", "Unidir_Get", "Bidir_Put", "Bidir_Get", "Accumulate"),),
 }
 _EVERY = ",".join(dict.fromkeys(name for names in _TESTS.values() for name in names))
-_OPTIONS = options(
-    f"""
-    -time SECONDS  Longest time of a size.
-    -mem GIGABYTES  Largest memory of a process.
-    -multi 0|1  Groups of processes at once; 1 prints each.
-    -map PxQ  Order of the ranks.
-    -off_cache SIZE  Size of the cache that messages avoid.
-    -iter_policy dynamic|multiple_np|auto|off  Choice of the number of repetitions.
-    -root_shift on|off  Change the root with each repetition.
-    -sync on|off  Synchronise processes before each repetition.
-    -imb_barrier on|off  Barrier of IMB in place of MPI's.
-    -data_type byte|char|int|float|double  Type of the data.
-    -red_data_type byte|char|int|float|double  Type of the reduced data.
-    -zero_size on|off  Test the message of no bytes.
-    -warm_up on|off  Repeat once before the timer starts.
-    -window_size COUNT  Messages on their way at once, of Uniband and Biband.
-    -thread_level single|funneled|serialized|multiple|nompinit  Level of threads of MPI.
-    -include {_EVERY}  Further benchmarks, with commas.
-    -exclude {_EVERY}  Benchmarks that are left out, with commas.
-    -iter N  = --iterations
-    -msglog MIN:MAX  = --size
-    -msgsize LIST  = --size
-    -msglen FILE  = --size
-    -npmin N  = --ranks
-    """,
-    _TESTS,
-)
-
 ADAPTER = Adapter(
     name="imb",
     programs=("IMB-MPI1", "IMB-P2P", "IMB-RMA", "IMB-NBC", "IMB-EXT"),
-    options=_OPTIONS,
+    options=options("imb", _TESTS, every=_EVERY),
     refused={"IMB-IO": "it measures files by MPI-IO, not a network"},
     metrics=(
         *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),

@@ -156,38 +156,11 @@ _SENT_TO_A_GROUP = (
     "route to the group"
 )
 _DATAGRAM = 1470  # Usual size of a datagram [bytes].
-_OPTIONS = options(
-    """
-    -u, --udp  UDP in place of TCP, on both sides.
-    -b, --bandwidth RATE  Rate of each stream, such as 10G.
-    --full-duplex  Both sides send at once over a socket.
-    -d, --dualtest  Both sides send at once over a socket each.
-    -r, --tradeoff  Both sides send, one after the other.
-    -R, --reverse  The server sends.
-    -w, --window SIZE  Buffers of the sockets.
-    -M, --mss COUNT  Segment size of TCP [bytes].
-    -N, --nodelay  Send small segments at once.
-    -S, --tos N<=255  Type of service of the packets.
-    -Z, --linux-congestion NAME  Congestion control of TCP.
-    -B, --bind GROUP  Multicast group that the server joins and the client sends to, with -u.
-    -T, --ttl N<=255  Time to live of multicast.
-    -i, --interval SECONDS  Print a row for each interval.
-    --trip-times  Measure one-way delays; clocks must agree.
-    -t, --time SECONDS  = --duration
-    -l, --len SIZE  = --size
-    -P, --parallel N  = --streams
-    -c, --client HOST  = the site
-    -p, --port PORT  = the launcher
-    -s, --server  = the launcher
-    """,
-    exclusive=("--full-duplex -d -r -R -B", "-Z -R"),
-)
-
 ADAPTER = Adapter(
     name="iperf2",
     programs=("iperf",),
     metrics=(BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS),
-    options=_OPTIONS,
+    options=options("iperf2", exclusive=("--full-duplex -d -r -R -B", "-Z -R")),
     checks=("bytes, interval and rate agree", "no more packets are lost than were sent"),
     fragment=r"\[ ID\] Interval +Transfer +Bandwidth",
     begins=(

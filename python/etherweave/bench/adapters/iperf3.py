@@ -244,48 +244,11 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
 
 
 # Largest values: iperf.h, and what iperf3 3.12 prints of larger ones.
-_OPTIONS = options(
-    """
-    -u, --udp  UDP in place of TCP.
-    --sctp  SCTP in place of TCP.
-    -b, --bitrate RATE  Rate of each stream, such as 10G; 0 is no limit.
-    --nstreams COUNT<=65535  Streams of an SCTP association.
-    -R, --reverse  The server sends.
-    --bidir  Both sides send at once.
-    -w, --window SIZE<=536870912  Buffers of the sockets.
-    -C, --congestion NAME  Congestion control of TCP.
-    -M, --set-mss COUNT<=9216  Segment size of TCP and SCTP [bytes].
-    -N, --no-delay  Send small segments at once.
-    -S, --tos N<=255  Type of service of the packets.
-    --dscp DSCP  Differentiated services code point.
-    -L, --flowlabel N<=1048575  Flow label of IPv6.
-    -Z, --zerocopy  Send without a copy.
-    -A, --affinity CORES  Core of the client, and with a comma of the server.
-    -4, --version4  IPv4 only.
-    -6, --version6  IPv6 only.
-    --fq-rate RATE  Pace each socket at a rate.
-    --pacing-timer N  Interval of pacing [us].
-    --udp-counters-64bit  64-bit counters in datagrams.
-    --repeating-payload  Send the same pattern again.
-    --dont-fragment  Forbid fragments.
-    --cport N<=65535  Port of the client.
-    -t, --time SECONDS  = --duration
-    -l, --length SIZE<=1048576  = --size
-    -P, --parallel N<=128  = --streams
-    -c, --client HOST  = the site
-    -p, --port PORT  = the launcher
-    -O, --omit N  = Etherweave
-    -J, --json  = Etherweave
-    -s, --server  = the launcher
-    """,
-    exclusive=("-u --sctp", "-R --bidir", "-4 -6"),
-)
-
 ADAPTER = Adapter(
     name="iperf3",
     programs=("iperf3",),
     metrics=(BANDWIDTH, RETRANSMITS, LOSS, JITTER, ROUND_TRIP, CPU_LOAD),
-    options=_OPTIONS,
+    options=options("iperf3", exclusive=("-u --sctp", "-R --bidir", "-4 -6")),
     checks=(
         "no error is reported",
         "bytes, seconds and rate agree",

@@ -293,25 +293,6 @@ ADAPTER = Adapter(
     fragment=r" *\d+ +\d+ +(?:float|half|double|bfloat16|u?int(?:8|32|64)) +\w+ +-?\d+ +[\d.]+ ",
     table=_TABLE,
     plan=_plan,
-    options=options(
-        """
-        -d, --datatype int8|uint8|int32|uint32|int64|uint64|half|float|double|bfloat16|all  Type.
-        -o, --op sum|prod|min|max|avg|all  Reduction.
-        -r, --root N  Root of broadcasts and reductions.
-        -G, --cudagraph N  Capture this many iterations in a graph.
-        -z, --blocking 0|1  Wait after each call.
-        -c, --check N  Iterations that are checked; 0 is none.
-        -m, --agg_iters COUNT  Calls that are joined.
-        -a, --average 0|1|2|3  Time of rank 0, mean, minimum or maximum.
-        -R, --local_register 0|1|2  Register buffers, or symmetric ones.
-        -t, --nthreads COUNT  Threads of a process.
-        -g, --ngpus COUNT  GPUs of a thread.
-        -b, --minbytes SIZE  = --size
-        -e, --maxbytes SIZE  = --size
-        -f, --stepfactor N  = Etherweave
-        -n, --iters N  = --iterations
-        -w, --warmup_iters N  = Etherweave
-        """
-    ),
+    options=options("nccl_tests"),
     parse=_parse,
 )

@@ -221,38 +221,12 @@ _TIMED = (
 )
 _OF_TESTS = ("-r", "-M", "-s", "-S", "-D", "-K", "-b")
 """Options that netperf reads after its own ``--``."""
-_OPTIONS = options(
-    """
-    -t TCP_STREAM|TCP_MAERTS|TCP_RR|TCP_CRR|UDP_STREAM|UDP_RR|SCTP_STREAM|SCTP_RR  Test.
-    -r REQUEST,RESPONSE  Sizes of a transaction [bytes], in place of --size.
-    -M COUNT  Size of each receive [bytes].
-    -s SIZE  Buffer of the local socket [bytes].
-    -S SIZE  Buffer of the remote socket [bytes].
-    -D  Send small segments at once, without Nagle's algorithm.
-    -K NAME  Congestion control of TCP.
-    -b N  Transactions on their way at once, besides the first.
-    -I LEVEL,WIDTH  Confidence level and width of the interval [%].
-    -i MAX,MIN  Number of iterations for the interval.
-    -c  Measure the processor time of the client.
-    -C  Measure the processor time of the server.
-    -Y LOCAL,REMOTE  Type of service of the packets.
-    -y LOCAL,REMOTE  Priority of the sockets.
-    -l SECONDS  = --duration
-    -m N  = --size
-    -H HOST  = the site
-    -p PORT  = the launcher
-    -k NAMES  = Etherweave
-    -o NAMES  = Etherweave
-    -f UNIT  = Etherweave
-    """
-)
-
 
 ADAPTER = Adapter(
     name="netperf",
     programs=("netperf",),
     metrics=(BANDWIDTH, TRANSACTION_RATE, ROUND_TRIP, CALL_TIME, LOSS, RETRANSMITS),
-    options=_OPTIONS,
+    options=options("netperf"),
     checks=(
         "the unit is one that is known",
         "names and values of selectors fit",

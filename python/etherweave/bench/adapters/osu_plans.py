@@ -32,32 +32,7 @@ _BANDWIDTHS = "osu_(bi)?bw(_persistent|_fan_in|_fan_out)?|osu_mbw_mr"
 _COLLECTIVES = "osu_i?(neighbor_|all|bcast|barrier|gather|reduce|scatter).*"
 _OF_MPI = "osu_(?!oshm|hello|init).*"
 OPTIONS = options(
-    """
-    -d, --accelerator cuda|managed|openacc|rocm|sycl  Buffers in the memory of this kind of GPU.
-    -r, --cuda-target cpu|gpu|both  Where the computation of non-blocking calls runs.
-    -a, --array-size N  Arrays of that computation on a GPU.
-    -W, --window-size COUNT  Messages on their way at once.
-    -p, --num-pairs COUNT  Pairs that take part.
-    -R, --print-rate 0|1  Print message rates.
-    -x, --warmup N  Iterations before the timer starts.
-    -b, --buffer-num single|multiple  Buffers of a window.
-    -c, --validation [log:DIRECTORY]  Check the received data.
-    -u, --validation-warmup N  Iterations before the check.
-    -f, --full  Print minimum and maximum, too.
-    -t, --num-test-calls CALLS  Calls of MPI_Test, or threads or processes of the receiver.
-    -s, --sync-option pscw|fence|lock|flush|flush_local|lock_all  How one-sided calls end.
-    -w, --win-options create|allocate|dynamic  Creation of the window of one-sided calls.
-    -D, --ddt LAYOUT  Layout of the data type: cont, vect:STRIDE:BLOCK.
-    -T, --type all,mpi_char,mpi_int,mpi_float  Data types.
-    -N, --nhbr NEIGHBOURS  Neighbours: cart:DIMENSIONS:RADIUS.
-    -k, --root-rank ROOT  Root: fixed:RANK, or rotate.
-    -l, --in-place  Use the receive buffer for sending, too.
-    -I, --session  Start by a session of MPI.
-    -z, --tail-lat [PERCENTILES]  Print percentiles: -z, or -z99,90.
-    -m, --message-size [MIN:]MAX  = --size
-    -i, --iterations N  = --iterations
-    -V, --vary-window  = Etherweave
-    """,
+    "osu",
     {"": _BUFFERS, **_HEAP},
     {
         "-W": rf"{_BANDWIDTHS}|osu_(put|get)_.*bw",

@@ -337,62 +337,7 @@ _SERVICES = {
 # Largest values: perftest_parameters.h, and what ib_send_bw 4.5 prints of larger ones; others are
 # octets of Verbs, the timeout has five bits.
 _OPTIONS = options(
-    """
-    -c, --connection RC|UC|UD|XRC|DC|SRD  Service of the transport.
-    -a, --all  All sizes from 2 B to 8 MiB, in place of --size or --duration.
-    -b, --bidirectional  Measure both directions at once.
-    -m, --mtu 256|512|1024|2048|4096  Path MTU [bytes].
-    -x, --gid-index N<=255  Index of the GID, which selects RoCE v1 or v2.
-    -i, --ib-port N<=255  Port of the device.
-    -S, --sl N<=15  Service level.
-    -R, --rdma_cm  Connect by the connection manager.
-    -z, --com_rdma_cm  Exchange addresses by the connection manager.
-    -T, --tos N<=255  Type of service; with -R only.
-    --tclass N<=255  Traffic class of the global routing header.
-    -t, --tx-depth COUNT<=15000  Depth of the send queue.
-    -r, --rx-depth COUNT<=16384  Depth of the receive queue.
-    -l, --post_list COUNT  Requests that are posted together.
-    -Q, --cq-mod COUNT<=1024  Requests of a completion.
-    -I, --inline_size N<=912  Largest message within the request [bytes].
-    -N, --noPeak  Leave the peak out.
-    -e, --events  Wait for completions in place of polling.
-    -u, --qp-timeout N<=31  Timeout of a queue pair, 4.096 us times a power of two.
-    -o, --outs N<=255  Reads and atomic operations on their way at once.
-    -A, --atomic_type CMP_AND_SWAP|FETCH_AND_ADD  Atomic operation.
-    -g, --mcg  Send to a multicast group; -c UD.
-    --use-srq  Share a receive queue.
-    --mr_per_qp  Register memory for each queue pair.
-    --use_cuda N  Buffers in the memory of a GPU of NVIDIA.
-    --use_cuda_dmabuf  Register it by DMA-BUF.
-    --use_rocm N  Buffers in the memory of a GPU of AMD.
-    --use_hugepages  Buffers in huge pages.
-    --odp  On-demand paging in place of registered memory.
-    --aes_xts  Encrypt by AES-XTS.
-    --encrypt_on_tx  Encrypt when sending.
-    --aes_block_size 512|520|4048|4096|4160  Block of AES-XTS [bytes].
-    --rate_limit AMOUNT  Rate of packets.
-    --rate_units M|g|p  Unit of the rate: MiB/s, Gbit/s or packets/s.
-    --rate_limit_type HW|SW|PP  What limits the rate.
-    --burst_size N  Messages of a burst.
-    --report-both  Print both directions apart.
-    --reversed  The server sends.
-    --perform_warm_up  Warm the caches up.
-    --cpu_util  Measure the load of the processor; with --duration only.
-    --ipv6  GIDs of IPv6.
-    --force-link IB|Ethernet  Kind of the link.
-    --disable_pcie_relaxed  Forbid relaxed ordering over PCIe.
-    -d, --ib-dev DEVICE  = --device, or the device of the fabric
-    -s, --size N  = --size
-    -n, --iters N<=100000000  = --iterations
-    -D, --duration SECONDS  = --duration
-    -q, --qp N<=16384  = --streams
-    -p, --port PORT  = the launcher
-    -F, --CPU-freq  = Etherweave
-    -C, --report-cycles  = Etherweave
-    --report_gbits  = Etherweave
-    --output UNIT  = Etherweave
-    --out_json  = Etherweave
-    """,
+    "perftest",
     programs={
         "-a": "ib_(?!atomic).*",
         "-b -t -l -Q -N --mr_per_qp --rate_limit --rate_units --rate_limit_type": ".*_bw",

@@ -184,43 +184,11 @@ _TESTS = (
     *(f"uc_rdma_write_{test}" for test in ("bw", "lat")),
     *("rc_rdma_write_poll_lat", "uc_rdma_write_poll_lat"),
 )
-_STATIC_RATES = "|".join(
-    (
-        *("2.5", "5", "10", "20", "30", "40", "60", "80", "120"),
-        *(f"{lanes}x{speed}" for lanes in (1, 4, 8) for speed in ("SDR", "DDR", "QDR")),
-    )
-)
-_OPTIONS = options(
-    f"""
-    -cp, --cq_poll 0|1  Poll completions, or wait for them.
-    -mt, --mtu_size SIZE  Path MTU of RDMA.
-    -sl, --service_level N<=15  Service level of RDMA.
-    -sr, --static_rate {_STATIC_RATES}  Rate of an InfiniBand link.
-    -nr, --rd_atomic COUNT  Reads and atomic operations on their way at once.
-    -sb, --sock_buf_size SIZE  Buffer of a socket.
-    -ca, --cpu_affinity CORE  Core of both sides.
-    -lca, --loc_cpu_affinity CORE  Core of the client.
-    -rca, --rem_cpu_affinity CORE  Core of the server.
-    -f, --flip 0|1  Exchange sender and receiver.
-    -n, --no_msgs COUNT  Number of messages, in place of --duration.
-    -ar, --access_recv 0|1  Read what is received.
-    -i, --id DEVICE  RDMA device and port of both sides.
-    -ri, --rem_id DEVICE  RDMA device and port of the server.
-    -t, --time SECONDS  = --duration
-    -m, --msg_size SIZE  = --size
-    -oo, --loop LOOP  = --size
-    -H, --host HOST  = the site
-    -lp, --listen_port PORT  = the launcher
-    -ip, --ip_port PORT  = the launcher
-    """,
-    {"": _TESTS},
-)
-
 ADAPTER = Adapter(
     name="qperf",
     programs=("qperf",),
     metrics=(BANDWIDTH, LATENCY, MESSAGE_RATE),
-    options=_OPTIONS,
+    options=options("qperf", {"": _TESTS}),
     checks=("sections are whole, by the alignment of their signs", "sizes are a regular sweep"),
     fragment=r" +(?:bw|send_bw|recv_bw|msg_rate|latency) +=  ",
     begins=_TEST,

@@ -130,22 +130,7 @@ REDIS_BENCHMARK = Adapter(
     begins=_BEGINS,
     inside=rf"\s*{_TEST}: |={{6}} {_TEST} ={{6}}",
     plan=_plan_redis,
-    options=options(
-        """
-        -t ping,ping_inline,ping_mbulk,set,get  Commands that the server permits, with commas.
-        -c COUNT  Connections at once, in place of --streams.
-        -P COUNT  Requests on their way at once of a connection.
-        -r N  Range of random keys.
-        -k 0|1  Keep connections.
-        --threads COUNT  Threads.
-        -n N  = --iterations
-        -d N<=1073741824  = --size
-        -h HOST  = the site
-        -p PORT  = the launcher
-        --csv  = Etherweave
-        -q  = Etherweave
-        """
-    ),
+    options=options("redis_benchmark"),
     parse=_parse_redis,
     version=(("--version",), r"redis-benchmark (\d[\w.]*)"),
 )
@@ -221,16 +206,7 @@ WRK = Adapter(
     fragment=r"Requests/sec: |Transfer/sec: ",
     begins=r"Running \S+ test @ \S+",
     plan=_plan_wrk,
-    options=options(
-        """
-        -c, --connections COUNT  Connections at once.
-        -s, --script FILE  Script of Lua.
-        -H, --header HEADER  Header of each request.
-        --timeout SECONDS  Time after which a request has failed.
-        -t, --threads N  = --streams
-        -d, --duration TIME  = --duration
-        """
-    ),
+    options=options("wrk"),
     parse=_parse_wrk,
     version=(("--version",), r"wrk (\d[\w.]*)"),
 )
@@ -429,13 +405,6 @@ YCSB = Adapter(
     fragment=r"\[(?:READ|UPDATE|INSERT|SCAN)\], ",
     begins=r"\[OVERALL\], RunTime\(ms\), ",
     plan=_plan_ycsb,
-    options=options(
-        """
-        -P FILE...  Workload: workloads/workloadb.
-        -p NAME=VALUE...  Property.
-        -threads COUNT  Threads.
-        -target COUNT  Operations of a second.
-        """
-    ),
+    options=options("ycsb"),
     parse=_parse_ycsb,
 )

@@ -155,24 +155,7 @@ FIO = Adapter(
     begins=r"[^\s:]+: \(g=0\): rw=\w+, bs=|[2-5];fio-\d",
     json=r'"fio version"\s*:',
     plan=_plan_fio,
-    options=options(
-        """
-        --rw read|write|randread|randwrite|rw|randrw  Pattern.
-        --rwmixread N<=100  Share of reads [%].
-        --ioengine sync|psync|vsync|pvsync|pvsync2|libaio|posixaio|io_uring|mmap|splice  Engine.
-        --iodepth COUNT  Requests on their way at once.
-        --numjobs COUNT  Processes.
-        --direct 0|1  Go round the page cache.
-        --size SIZE  Size of each file.
-        --fsync N  Flush after this many writes.
-        --group_reporting  Report all processes together.
-        --ramp_time SECONDS  Time before the measurement.
-        --bs SIZE  = --size
-        --runtime SECONDS  = --duration
-        --directory PATH  = the launcher
-        --output-format NAME  = Etherweave
-        """
-    ),
+    options=options("fio"),
     parse=_parse_fio,
     parse_json=_parse_fio_json,
     version=(("--version",), r"fio-(\d[\w.]*)"),
@@ -249,19 +232,7 @@ IOZONE = Adapter(
     fragment=r"\s+kB +reclen",
     begins=r"\s*Iozone: Performance Test of File I/O",
     plan=_plan_iozone,
-    options=options(
-        """
-        -i 2|3|4|5|6|7|8|9|10|11|12...  Further test: 2 is random read and write.
-        -I  Go round the page cache.
-        -e  Include the flush in the time.
-        -c  Include the close in the time.
-        -o  Write synchronously.
-        -+n  Leave out the repeated tests.
-        -r SIZE  = --size
-        -s SIZE  = --size
-        -f PATH  = the launcher
-        """
-    ),
+    options=options("iozone"),
     parse=_parse_iozone,
 )
 
@@ -328,19 +299,6 @@ SPDK_PERF = Adapter(
         r"(?:Latency\(us\) )?min\s+max\s*$"
     ),
     plan=_plan_spdk,
-    options=options(
-        """
-        -w read|write|randread|randwrite|rw|randrw  Pattern.
-        -q COUNT  Requests on their way at once.
-        -M N<=100  Share of reads [%].
-        -c MASK  Mask of the cores.
-        -P COUNT  Queue pairs of a namespace.
-        -L  Print percentiles of the latency.
-        -a N  Time before the measurement [s].
-        -o N  = --size
-        -t SECONDS  = --duration
-        -r TARGET  = Etherweave
-        """
-    ),
+    options=options("spdk_perf"),
     parse=_parse_spdk,
 )

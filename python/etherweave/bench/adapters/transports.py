@@ -101,12 +101,6 @@ def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
     )
 
 
-_UCX_TESTS = (
-    "am_lat|put_lat|add_lat|get|fadd|swap|cswap|am_bw|put_bw|add_mr|tag_lat|tag_bw|tag_sync_lat|"
-    "tag_sync_bw|ucp_put_lat|ucp_put_bw|ucp_get|ucp_add|ucp_fadd|ucp_swap|ucp_cswap|stream_bw|"
-    "stream_lat|ucp_am_lat|ucp_am_bw"
-)
-_UCX_MEMORY = "host,cuda,cuda-managed,rocm,rocm-managed,ze-host,ze-device,ze-managed"
 UCX_PERFTEST = Adapter(
     name="ucx_perftest",
     programs=("ucx_perftest",),
@@ -119,23 +113,7 @@ UCX_PERFTEST = Adapter(
         rf"{ucc_perftest.BEGINS}"
     ),
     plan=_plan_ucx,
-    options=options(
-        f"""
-        -t {_UCX_TESTS}  Test.
-        -m {_UCX_MEMORY}  Memory, with a comma of sender and of receiver.
-        -d DEVICE  Device, of the tests of the transport layer.
-        -x TRANSPORT  Transport, of the tests of the transport layer.
-        -O COUNT  Operations on their way at once.
-        -w N  Iterations before the timer starts.
-        -D short,bcopy,zcopy,contig,iov  Layout of the data, with a comma of both sides.
-        -T COUNT  Threads.
-        -E wakeup|poll  Wait by events, or by polling.
-        -e  End to end latency of one way.
-        -s SIZE  = --size
-        -n N  = --iterations
-        -p PORT  = the launcher
-        """
-    ),
+    options=options("ucx_perftest"),
     parse=_parse_ucx,
     version=(("-V",), r"ucx_perftest (\d[\w.]*)"),
 )
@@ -182,10 +160,6 @@ def _plan_fi(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan
     return timed_pair(request, fabric, client, server, seconds, sent=sent, basis=basis)
 
 
-_PROVIDERS = (
-    "tcp|verbs|efa|psm2|psm3|opx|cxi|sockets|udp|usnic|ucx|net|shm|tcp;ofi_rxm|verbs;ofi_rxm|"
-    "verbs;ofi_rxd|udp;ofi_rxd"
-)
 FI_PINGPONG = Adapter(
     name="fi_pingpong",
     programs=("fi_pingpong",),
@@ -194,19 +168,7 @@ FI_PINGPONG = Adapter(
     fragment=r"\w+ +\d+ +=\d+ +[\d.]+\w? +[\d.]+s +[\d.]+ +[\d.]+ +[\d.]+\s*$",
     begins=r"bytes +#sent +#ack +total +time +MB/sec +usec/xfer +Mxfers/sec\s*$",
     plan=_plan_fi,
-    options=options(
-        f"""
-        -p {_PROVIDERS}  Provider of libfabric.
-        -e msg|rdm|dgram  Kind of the endpoint.
-        -d NAME  Domain: the device.
-        -c  Check the received data.
-        -m msg|tagged  Kind of the messages.
-        -I N  = --iterations
-        -S SIZE  = Etherweave
-        -P PORT  = the launcher
-        -B PORT  = the launcher
-        """
-    ),
+    options=options("fi_pingpong"),
     parse=_parse_fi,
 )
 
@@ -326,18 +288,7 @@ NUTTCP = Adapter(
     begins=rf"\s*{NUMBER} MB / +{NUMBER} sec = |megabytes={NUMBER} real_seconds=",
     is_row=True,
     plan=_plan_nuttcp,
-    options=options(
-        """
-        -w SIZE  Buffers of the sockets, such as 1m.
-        -M N  Segment size of TCP [bytes].
-        -D  Send small segments at once.
-        -c DSCP  Differentiated services code point.
-        -N N<=128  = --streams
-        -l N  = Etherweave
-        -T SECONDS  = --duration
-        -P PORT  = the launcher
-        """
-    ),
+    options=options("nuttcp"),
     parse=_parse_nuttcp,
     version=(("-V",), r"nuttcp-(\d[\w.]*)"),
 )
@@ -445,23 +396,7 @@ SOCKPERF = Adapter(
     table=r"sockperf: (?:\[Total Run\]|\[Valid Duration\]|=+ Printing statistics|Summary: )",
     is_one_run=True,
     plan=_plan_sockperf,
-    options=options(
-        """
-        --mps N  Messages of a second.
-        --burst N  Messages of a burst.
-        --sender-affinity CORE  Core of the sender.
-        --receiver-affinity CORE  Core of the receiver.
-        --nonblocked  Non-blocking sockets.
-        --tcp-avoid-nodelay  Nagle's algorithm.
-        --tos N<=255  Type of service of the packets.
-        --pre-warmup-wait N  Wait before the warm-up [s].
-        -t, --time SECONDS  = --duration
-        -m, --msg-size N  = --size
-        -i, --ip HOST  = the site
-        -p, --port PORT  = the launcher
-        --tcp  = Etherweave
-        """
-    ),
+    options=options("sockperf"),
     parse=_parse_sockperf,
     version=(("--version",), r"version (\d[\w.-]*)"),
 )

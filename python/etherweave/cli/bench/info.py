@@ -68,8 +68,7 @@ def entry_of(name: str) -> CatalogueEntry:
 def _json(
     entry: CatalogueEntry, adapter: Adapter | None, program: str, binaries: dict[str, Binary]
 ) -> None:
-    facts = asdict(entry) | {"is_read": entry.is_read, "programs": {}, "metrics": []}
-    facts |= {"checks": [], "plan": None}
+    facts = entry.facts() | {"programs": {}, "metrics": [], "checks": [], "plan": None}
     if adapter:
         facts["metrics"] = [asdict(metric) for metric in adapter.metrics]
         facts["checks"] = adapter.checks
@@ -140,8 +139,7 @@ def list_verb(as_json: AsJson = False) -> None:
     """List the known benchmarks: what they measure, and whether their results are parsed."""
     entries = catalogue().values()
     if as_json:
-        facts = [asdict(entry) | {"is_read": entry.is_read} for entry in entries]
-        print(json.dumps(facts, indent=2))
+        print(json.dumps([entry.facts() for entry in entries], indent=2))
         return
     rows = ((row.name, row.layer, "yes" if row.is_read else "", row.measures) for row in entries)
     print_table(("name", "layer", "parsed", "measures"), rows)
