@@ -27,7 +27,6 @@ from .report_traffic import (
     traffic_clos,
     traffic_exascale,
 )
-from .report_verdict import verdict
 from .study import ORGANISATIONS, organisation
 
 __all__ = [
@@ -40,7 +39,6 @@ __all__ = [
     "traffic_butterfly_2d",
     "traffic_clos",
     "traffic_exascale",
-    "verdict",
 ]
 
 FIGURE_08_CAPTION = (

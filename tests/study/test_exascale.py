@@ -11,6 +11,7 @@ import pytest
 from etherweave import _core
 from etherweave.pages import write_report
 from etherweave.report import write_study
+from etherweave.report.study.questions import answers
 from etherweave.study import StudyCheck, StudyResult, load_study, run_study
 from etherweave.study.experiments import (
     BalancedFabricExperiment,
@@ -28,6 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("workers_of_this_process
 STUDY = load_study("exascale-2017")
 METRICS, CODE = STUDY.metrics, STUDY.module("study")
 FABRICS, RADICES, TABLE_1 = CODE.FABRICS, CODE.RADICES, CODE.TABLE_1
+(QUESTIONS,) = STUDY.declared.questions
 TABLES = (*CODE.GROUPINGS, *CODE.RADICES_SHARED)
 
 
@@ -301,8 +303,6 @@ def test_small_fabrics_pass_what_does_not_depend_on_size(small: StudyResult) -> 
 
 
 def test_the_verdict_is_yes_where_all_checks_of_a_question_pass(tmp_path: Path) -> None:
-    module = STUDY.module("report_verdict")
-
     def half(name: str, value: float) -> StudyCheck:
         return StudyCheck(name, "", None, (0.5, None), "ratio", value)
 
@@ -312,9 +312,9 @@ def test_the_verdict_is_yes_where_all_checks_of_a_question_pass(tmp_path: Path) 
         half("figure_12_pauses.uniform.optimal", 0.2),
         half("figure_12_frames.adversarial", 0.1),
     ]
-    (table,) = module.verdict(StudyResult(STUDY, checks, tmp_path)).tables
-    answers = {row[0]: row[1:4] for row in table.rows}
-    tables, power, bisection, pauses, frames, *others = answers.values()
+    (table,) = answers(QUESTIONS, StudyResult(STUDY, checks, tmp_path)).tables
+    answered = {row[0]: row[1:4] for row in table.rows}
+    tables, power, bisection, pauses, frames, *others = answered.values()
     assert tables == ("yes", "1 of 1", "")
     assert pauses[:2] == ("in part", "1 of 2")
     assert pauses[2] == (
@@ -328,7 +328,7 @@ def test_the_verdict_is_yes_where_all_checks_of_a_question_pass(tmp_path: Path) 
 
 def test_every_question_of_the_verdict_has_checks() -> None:
     ids = [row["id"] for row in STUDY.expected()]
-    for question in STUDY.module("report_verdict").QUESTIONS:
+    for question in QUESTIONS.question:
         for pattern in question.checks:
             assert any(fnmatchcase(name, pattern) for name in ids), pattern
         asked = [name for name in ids for form in question.checks if fnmatchcase(name, form)]

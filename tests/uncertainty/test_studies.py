@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.collections import LineCollection
 
-from etherweave.report.study.charts import chart_builder
+from etherweave.report.study.page import section_builder
 from etherweave.study import load_study, run_study
 from etherweave.study.declared import read_declaration
 from etherweave.sweeps import executor
@@ -148,7 +148,7 @@ bars = [{ label = "near", check = "near" }, { label = "paper", check = "paper" }
     result = run_study(folder, tmp_path / "out", processes=1)
 
     def lines() -> list[LineCollection]:
-        section = chart_builder(result.study.charts["pings"])(result)
+        section = section_builder(result.study.sections["pings"])(result)
         assert section is not None and section.figure is not None
         (axes,) = section.figure.axes
         return [part for part in axes.collections if isinstance(part, LineCollection)]

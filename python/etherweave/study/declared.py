@@ -1,4 +1,4 @@
-"""Declarations of a study's ``study.toml``: texts, experiments, metrics and charts without code."""
+"""Declarations of ``study.toml``: texts, experiments, metrics, charts and questions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -130,6 +130,27 @@ class LineChart:
 
 
 @dataclass(frozen=True)
+class Question:
+    """A question of a reader, and the checks that answer it."""
+
+    text: str  # The question, answered by yes where all checks pass.
+    checks: tuple[str, ...]  # Ids of checks; a ``*`` stands for anything.
+    settings: str  # Settings, or steps to take where the answer is no.
+    figures: dict[str, str] = field(default_factory=dict)
+    """Sentence for the value of a check, by its id; ``{}`` stands for the value."""
+
+
+@dataclass(frozen=True)
+class QuestionTable:
+    """A table ``[[questions]]``: questions with their answers, figures and settings."""
+
+    name: str  # Name of the section.
+    title: str
+    question: tuple[Question, ...]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
 class FittedConstant:
     """A table ``[[constant]]``: a constant of hosts, and the only figure that it is fitted to."""
 
@@ -175,11 +196,13 @@ class Declaration:
     """Experiments whose resolved scenario stands in the report."""
     opening: tuple[str, ...] = ()  # Sections of the report that stand before the checks that fail.
     sections: tuple[str, ...] = ()
-    """Names of charts, and functions of ``report.py``, in the order of the report."""
+    """Names of charts and of tables of questions, and functions of ``report.py``, in the order of
+    the report."""
     experiment: tuple[DeclaredExperiment, ...] = ()
     metric: tuple[DeclaredMetric, ...] = ()
     bars: tuple[BarChart, ...] = ()
     lines: tuple[LineChart, ...] = ()
+    questions: tuple[QuestionTable, ...] = ()
     constant: tuple[FittedConstant, ...] = ()
     unknown: tuple[DeclaredUnknown, ...] = ()
     overrides: Mapping[str, dict[str, object]] = field(default_factory=dict)

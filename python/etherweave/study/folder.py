@@ -1,7 +1,7 @@
 """A study is one folder; this finds and loads it.
 
 ``study.toml``
-    title, experiments, metrics and charts that need no code;
+    title, experiments, metrics, charts and questions that need no code;
 ``expected.csv``
     every published figure, its source and the bounds within which it counts as reproduced;
 ``*.toml``
@@ -37,6 +37,7 @@ from etherweave.study.declared import (
     Declaration,
     LineChart,
     Metric,
+    QuestionTable,
     read_declaration,
 )
 from etherweave.study.experiments import StudyExperiment
@@ -95,10 +96,10 @@ class Study:
         return self.home.parent in _ROOTS
 
     @property
-    def charts(self) -> dict[str, BarChart | LineChart]:
-        """Charts that need no code, by name."""
+    def sections(self) -> dict[str, BarChart | LineChart | QuestionTable]:
+        """Charts and tables of questions, which need no code, by name."""
         charts: list[BarChart | LineChart] = [*self.declared.bars, *self.declared.lines]
-        return {chart.name: chart for chart in charts}
+        return {section.name: section for section in (*charts, *self.declared.questions)}
 
     def module(self, name: str) -> ModuleType:
         """Import a Python file of the folder.

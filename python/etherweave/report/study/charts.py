@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import partial
 from typing import Any
 
 import polars as pl
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, NullFormatter
 
 from etherweave.api.machine import build
-from etherweave.report.section import Builder, Section, Table
+from etherweave.report.section import Section, Table
 from etherweave.report.style import COLOURS, INK, SERIES, key, literal, mark, write_values
 from etherweave.study import MissingResultError, PublishedValue, StudyResult
 from etherweave.study.declared import Bar, BarChart, ChartLine, Guide, LineChart, table_of
@@ -65,13 +64,6 @@ def bars_table(bars: Sequence[DrawnBar], unit: str) -> Table:
     return Table(head, [_row(bar) for bar in bars])
 
 
-def chart_builder(chart: BarChart | LineChart) -> Builder[StudyResult]:
-    """Give the function that makes a section of a declared chart."""
-    if isinstance(chart, BarChart):
-        return partial(_bars_section, chart)
-    return partial(_lines_section, chart)
-
-
 def _row(bar: DrawnBar) -> list[str]:
     value = f"{bar.value:.4g}" if math.isfinite(bar.value) else "–"
     if bar.published is None:
@@ -99,7 +91,8 @@ def intervals_of(study: StudyResult) -> dict[str, CheckInterval]:
     return {interval.check.id: interval for interval in known}
 
 
-def _bars_section(chart: BarChart, study: StudyResult) -> Section:
+def bars_section(chart: BarChart, study: StudyResult) -> Section:
+    """Draw bars with their published values, as a chart declares them."""
     known = intervals_of(study)
     intervals = {check: row.parameters.interval for check, row in known.items()}
     together = {check: row.together.interval for check, row in known.items() if row.model}
@@ -131,7 +124,8 @@ def _published(study: StudyResult, chart: BarChart, bar: Bar) -> PublishedValue 
     return PublishedValue(check.published, check.published, check.unit, check.source)
 
 
-def _lines_section(chart: LineChart, study: StudyResult) -> Section:
+def lines_section(chart: LineChart, study: StudyResult) -> Section:
+    """Draw columns of results against each other, as a chart declares them."""
     figure = Figure(figsize=(9.6, 3.8 if len(chart.lines) < _MANY else 5.2))
     axes = figure.subplots()
     for number, line in enumerate(chart.lines):

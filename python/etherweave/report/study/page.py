@@ -5,46 +5,58 @@ Sections that the study names as its opening stand before all that.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Builder, Section
-from etherweave.report.study.charts import chart_builder
+from etherweave.report.study.charts import bars_section, lines_section
 from etherweave.report.study.checks import check_tables, failures, overview
 from etherweave.report.study.experiments import assumptions, fabrics, runs
+from etherweave.report.study.questions import answers
 from etherweave.study import MissingResultError, StudyResult
+from etherweave.study.declared import BarChart, LineChart, QuestionTable
 
 
 def write_study(study: StudyResult, out: Path | None = None) -> Path:
     """Write a study's page; returns the page's path.
 
     The page is written to ``out``, by default the directory of the study. Raises ``ValueError``
-    when ``study.toml`` names a section that is neither a chart nor a function of ``report.py``.
+    when ``study.toml`` names a section that it does not declare, and ``report.py`` does not have.
     """
     page = Page(out or study.directory)
-    declared, charts = study.study.declared, study.study.charts
+    declared, known = study.study.declared, study.study.sections
     page.show(_builders(study, declared.opening), study)
     page.show([failures, overview], study)
-    page.show(_builders(study, declared.sections or tuple(charts)), study)
+    page.show(_builders(study, declared.sections or tuple(known)), study)
     page.show([assumptions, runs, fabrics], study)
     return page.write(_front(study), _appendix(study))
 
 
 def _builders(study: StudyResult, names: Sequence[str]) -> list[Builder[StudyResult]]:
-    """List the builders of sections, which are charts or functions of ``report.py``."""
-    charts = study.study.charts
+    """List the builders of sections, which are declared or functions of ``report.py``."""
+    known = study.study.sections
     module = study.study.module("report") if study.study.has_module("report") else None
     builders: list[Builder[StudyResult]] = []
     for name in names:
         build: Builder[StudyResult] | None = getattr(module, name, None)
-        if name not in charts and build is None:
+        if name not in known and build is None:
             raise ValueError(
                 f"{study.study.home}: no section {name!r}; expected a chart of study.toml or a "
                 "function of report.py"
             )
-        drawn = chart_builder(charts[name]) if name in charts else build
+        drawn = section_builder(known[name]) if name in known else build
         builders.append(_checked(name, drawn))  # type: ignore[arg-type]
     return builders
+
+
+def section_builder(declared: BarChart | LineChart | QuestionTable) -> Builder[StudyResult]:
+    """Give the function that makes a declared section."""
+    if isinstance(declared, QuestionTable):
+        return partial(answers, declared)
+    if isinstance(declared, BarChart):
+        return partial(bars_section, declared)
+    return partial(lines_section, declared)
 
 
 def _checked(name: str, build: Builder[StudyResult]) -> Callable[[StudyResult], Section | None]:
