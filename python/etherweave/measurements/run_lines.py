@@ -1,5 +1,8 @@
 """Lines of a run that a reader wants first: what ``etherweave run`` prints and its page shows."""
 
+from collections.abc import Callable
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from etherweave._core import ScenarioError
@@ -14,20 +17,21 @@ from etherweave.measurements.nccl_table import nccl_lines
 
 def run_lines(result: Result, figures: dict[str, Any]) -> list[str]:
     """Write the figures of an overview: jobs first, then what went wrong on the fabric."""
-    return [
-        *job_lines(result, figures),
-        *nccl_lines(result),
-        *_drop_lines(figures),
-        *_trim_lines(figures),
-        *_pause_lines(figures),
-        *_failure_lines(figures, result.summary["finished"] == "complete"),
-        *_storm_lines(figures),
-        *_replay_lines(figures),
-        *_sleep_lines(figures),
-        *_rate_lines(figures),
-        *_learning_lines(figures),
-        *_energy_lines(result),
-    ]
+    is_complete = result.summary["finished"] == "complete"
+    faults: dict[str, Callable[[Any], list[str]]] = {
+        "drops": _drop_lines,
+        "trims": _trim_lines,
+        "pauses": _pause_lines,
+        "failures": partial(_failure_lines, is_complete=is_complete),
+        "storms": _storm_lines,
+        "replays": _replay_lines,
+        "sleeps": _sleep_lines,
+        "rates": _rate_lines,
+        "learning": _learning_lines,
+    }
+    of_fabric = (lines(figures[name]) for name, lines in faults.items() if figures[name])
+    lines = [*job_lines(result, figures), *nccl_lines(result)]
+    return [*lines, *chain.from_iterable(of_fabric), *_energy_lines(result)]
 
 
 def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
@@ -86,25 +90,20 @@ def _stream_line(job: str, stream: dict[str, float]) -> str:
     return f"{job}: {name}, {rate}, {times}"
 
 
-def _drop_lines(figures: dict[str, Any]) -> list[str]:
-    drops = figures["drops"]
+def _drop_lines(drops: dict[str, Any]) -> list[str]:
     if not drops["packets"]:
         return []
     worst = ", ".join(f"{_port(port)} {port['packets']:,}" for port in drops["ports"])
     return [f"drops: {drops['packets']:,} packets, {drops['bytes']:,} B; most at {worst}"]
 
 
-def _trim_lines(figures: dict[str, Any]) -> list[str]:
-    trims = figures["trims"]
-    if not trims:
-        return []
+def _trim_lines(trims: dict[str, Any]) -> list[str]:
     worst = ", ".join(f"{_port(port)} {port['packets']:,}" for port in trims["ports"])
     most = f"; most at {worst}" if worst else ""
     return [f"trimmed: {trims['packets']:,} packets, {trims['retransmissions']:,} sent again{most}"]
 
 
-def _pause_lines(figures: dict[str, Any]) -> list[str]:
-    pauses = figures["pauses"]
+def _pause_lines(pauses: dict[str, Any]) -> list[str]:
     if not pauses["frames"]:
         return []
     causes = [
@@ -117,10 +116,7 @@ def _pause_lines(figures: dict[str, Any]) -> list[str]:
     return [f"pauses: {pauses['frames']:,} frames{apart}; longest in total by {worst}"]
 
 
-def _failure_lines(figures: dict[str, Any], is_complete: bool) -> list[str]:
-    failures = figures["failures"]
-    if not failures:
-        return []
+def _failure_lines(failures: dict[str, Any], is_complete: bool) -> list[str]:
     links = failures["links"]
     lines = [_failure_line(link, is_complete) for link in links[:WORST_MAX]]
     if others := links[WORST_MAX:]:
@@ -135,8 +131,7 @@ def _failure_lines(figures: dict[str, Any], is_complete: bool) -> list[str]:
     return lines
 
 
-def _storm_lines(figures: dict[str, Any]) -> list[str]:
-    storms = figures["storms"]
+def _storm_lines(storms: list[dict[str, Any]]) -> list[str]:
     lines = [_storm_line(storm) for storm in storms[:WORST_MAX]]
     if others := storms[WORST_MAX:]:
         lost = sum(storm["tx_drops"] + storm["rx_drops"] for storm in others)
@@ -152,10 +147,7 @@ def _storm_line(storm: dict[str, Any]) -> str:
     return f"storms: {port}, detected at {storm['detected_us']:,.2f} us, {end}; {drops}"
 
 
-def _replay_lines(figures: dict[str, Any]) -> list[str]:
-    replays = figures["replays"]
-    if not replays:
-        return []
+def _replay_lines(replays: dict[str, Any]) -> list[str]:
     frames = (
         f"{replays['frames']:,} damaged frames sent again, {replays['lost_frames']:,} of them lost"
     )
@@ -163,19 +155,13 @@ def _replay_lines(figures: dict[str, Any]) -> list[str]:
     return [f"retry: {frames}; transmitters lost {replays['lost_us']:,.2f} us{held}"]
 
 
-def _rate_lines(figures: dict[str, Any]) -> list[str]:
-    rates = figures["rates"]
-    if not rates:
-        return []
+def _rate_lines(rates: dict[str, Any]) -> list[str]:
     mean = f"at {rates['rate_share']:.1%} of the full rate on the mean"
     waits = f"frames ended {rates['wait_us']:,.2f} us later altogether"
     return [f"rates: {rates['ports']:,} ports, {mean}; {rates['changes']:,} changes; {waits}"]
 
 
-def _learning_lines(figures: dict[str, Any]) -> list[str]:
-    learning = figures["learning"]
-    if not learning:
-        return []
+def _learning_lines(learning: dict[str, Any]) -> list[str]:
     line = f"learning: {learning['flooded']:,} frames flooded, {learning['copies']:,} copies"
     table = f"at most {learning['entries_max']:,} addresses in a table"
     return [f"{line}; {table}, no room for the source of {learning['unlearnt']:,} frames"]
@@ -194,10 +180,7 @@ def _energy_lines(result: Result) -> list[str]:
     return [f"{line} on the mean by {used.profile}, {used.certainty}"]
 
 
-def _sleep_lines(figures: dict[str, Any]) -> list[str]:
-    sleeps = figures["sleeps"]
-    if not sleeps:
-        return []
+def _sleep_lines(sleeps: dict[str, Any]) -> list[str]:
     asleep = f"asleep for {sleeps['asleep_share']:.1%} of the time"
     line = f"sleep: {sleeps['ports']:,} ports, {asleep}"
     waits = f"frames waited {sleeps['wait_us_mean']:,.2f} us on the mean"
