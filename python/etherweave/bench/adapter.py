@@ -4,9 +4,10 @@ An adapter is a value, made in a module of ``adapters`` and listed there once.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from etherweave.bench.catalogue import catalogue
 from etherweave.bench.draft import Draft
 from etherweave.bench.json_objects import JsonObject
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate
@@ -21,8 +22,6 @@ class Adapter:
     name: str  # Name in the catalogue.
     programs: tuple[str, ...]  # Names of its binaries.
     metrics: tuple[Metric, ...]  # Everything that it measures.
-    checks: tuple[str, ...]
-    """Conditions under which a result counts, besides those of all benchmarks."""
     begins: str  # Pattern, without capturing groups, of lines with which its text begins.
     plan: Callable[[BenchmarkRequest, FabricEstimate], BenchmarkPlan]
     """Chooses placement, command and forecast. Raises ``BenchmarkPlanError``."""
@@ -57,3 +56,8 @@ class Adapter:
     def __post_init__(self) -> None:
         for pattern in (self.begins, self.table or "", self.fragment or ""):
             assert not re.compile(pattern).groups, f"{self.name}: a group captures"
+
+    @property
+    def checks(self) -> Sequence[str]:
+        """Conditions under which a result counts, as the catalogue lists them."""
+        return catalogue()[self.name].checks

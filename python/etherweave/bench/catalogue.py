@@ -1,7 +1,8 @@
 """The catalogue of benchmarks, with those that Etherweave does not parse, and the reason."""
 
 import tomllib
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -27,6 +28,8 @@ class CatalogueEntry:
     module: str = ""
     """Module of several adapters, each the constant of its name in capitals; else a module each."""
     why_not: str = ""  # Why there is no adapter.
+    checks: Sequence[str] = ()
+    """Conditions under which a result counts, besides those of all benchmarks."""
     options: str = ""
     """Options of its programs, a line each, as :mod:`~etherweave.bench.program_options` has it."""
 
@@ -47,10 +50,12 @@ class CatalogueEntry:
         return "; ".join(f"{kind}: {name}" for kind, name in sources if name)
 
     def facts(self) -> dict[str, Any]:
-        """Return the fields but the options, and whether there is an adapter."""
-        fields = asdict(self) | {"is_read": self.is_read}
-        del fields["options"]
-        return fields
+        """Return the fields but checks and options, and whether there is an adapter."""
+        own = {name: value for name, value in vars(self).items() if name not in _OF_ADAPTERS}
+        return own | {"is_read": self.is_read}
+
+
+_OF_ADAPTERS = ("checks", "options")  # Fields that only entries with an adapter have.
 
 
 @cache

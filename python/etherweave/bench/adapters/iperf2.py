@@ -161,7 +161,6 @@ ADAPTER = Adapter(
     programs=("iperf",),
     metrics=(BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS),
     options=options("iperf2", exclusive=("--full-duplex -d -r -R -B", "-Z -R")),
-    checks=("bytes, interval and rate agree", "no more packets are lost than were sent"),
     fragment=r"\[ ID\] Interval +Transfer +Bandwidth",
     begins=(
         r"(?:Client connecting to \S+, |Server listening on )(?:TCP|UDP) port \d+|"

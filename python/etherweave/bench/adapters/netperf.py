@@ -227,11 +227,6 @@ ADAPTER = Adapter(
     programs=("netperf",),
     metrics=(BANDWIDTH, TRANSACTION_RATE, ROUND_TRIP, CALL_TIME, LOSS, RETRANSMITS),
     options=options("netperf"),
-    checks=(
-        "the unit is one that is known",
-        "names and values of selectors fit",
-        "no more messages of UDP arrive than were sent",
-    ),
     fragment=(
         r"(?:[Bb]ytes +){2,4}secs\b|THROUGHPUT(?:_UNITS)?=|"
         r"Protocol,.*Elapsed Time|(?:[\w ()]+,)*Throughput Units,"

@@ -373,10 +373,6 @@ ADAPTER = Adapter(
         *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
         *(OPERATION_RATE, OVERLAPPED_TIME, OVERLAP, ELAPSED),
     ),
-    checks=(
-        "column Validation says Pass, where validation was asked for",
-        "rows are aligned, sizes rise by doubling",
-    ),
     begins=r"# O(?:SU|MB) (?:Python )?(?:MPI|OpenSHMEM|UPC|[NRX]CCL)",
     table=_TABLE,
     fragment=r"This is a test with \d+ processes|nprocs: \d+, min: |shmem_\w+ +[\d.]+ +[\d.]+\s*$",

@@ -363,11 +363,6 @@ ADAPTER = Adapter(
     },
     metrics=(BANDWIDTH, BANDWIDTH_BOTH, LATENCY, ROUND_TRIP, CALL_TIME, MESSAGE_RATE),
     options=_OPTIONS,
-    checks=(
-        "bandwidth and message rate agree",
-        "the rule below the table is there",
-        "columns are those that are known",
-    ),
     begins=f"{_TITLE}|{_FAILURES}",
     inside=_FAILURES,
     table=_TABLE,

@@ -189,7 +189,6 @@ ADAPTER = Adapter(
     programs=("qperf",),
     metrics=(BANDWIDTH, LATENCY, MESSAGE_RATE),
     options=options("qperf", {"": _TESTS}),
-    checks=("sections are whole, by the alignment of their signs", "sizes are a regular sweep"),
     fragment=r" +(?:bw|send_bw|recv_bw|msg_rate|latency) +=  ",
     begins=_TEST,
     inside=_TEST,

@@ -146,11 +146,6 @@ FIO = Adapter(
     name="fio",
     programs=("fio",),
     metrics=(STORAGE_BANDWIDTH, OPERATION_RATE, ROUND_TRIP),
-    checks=(
-        "every job ended without an error",
-        "bytes, runtime and rate agree",
-        "percentiles rise",
-    ),
     fragment=r"fio-\d|\s+(?:read|write): IOPS=",
     begins=r"[^\s:]+: \(g=0\): rw=\w+, bs=|[2-5];fio-\d",
     json=r'"fio version"\s*:',
@@ -225,10 +220,6 @@ IOZONE = Adapter(
     name="iozone",
     programs=("iozone",),
     metrics=(STORAGE_BANDWIDTH,),
-    checks=(
-        "values are below the names of columns, in all rows the same",
-        "the closing line is there",
-    ),
     fragment=r"\s+kB +reclen",
     begins=r"\s*Iozone: Performance Test of File I/O",
     plan=_plan_iozone,
@@ -288,11 +279,6 @@ SPDK_PERF = Adapter(
     name="spdk_perf",
     programs=("spdk_nvme_perf", "perf"),
     metrics=(OPERATION_RATE, STORAGE_BANDWIDTH, ROUND_TRIP),
-    checks=(
-        "operations and bytes agree in whole blocks",
-        "the mean lies within its range",
-        "the row of the total is there",
-    ),
     fragment=r"(?:PCIE|TCP|RDMA) \(.*\) NSID \d+ +from core",
     begins=(
         r"Device Information\s+:\s+IOPS\s+Mi?B/s\s+Average\s+"
