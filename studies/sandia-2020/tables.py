@@ -1,11 +1,10 @@
 """Tables I to III of the publication: the set-up, and how long switches were paused."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from tomllib import loads
-from typing import Any, TypeAlias
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,6 +12,7 @@ from matplotlib.figure import Figure
 from etherweave.report.section import Section, Table
 from etherweave.report.style import LABELS, SERIES, write_values
 from etherweave.study import MissingResultError, StudyResult
+from etherweave.study.declared import flat
 
 from .interference import case_results, iterations, label
 from .study import ITERATIONS, switch_pauses
@@ -21,84 +21,67 @@ SETUP_CAPTION = (
     "The testbed as published, and what stands for it in the resolved scenarios of Halo3D."
 )
 
-Lookup: TypeAlias = Callable[[str], str]  # Finds the text at a dotted key.
-
-SETUP_ROWS: dict[str, tuple[str, Callable[[Lookup, Lookup], str]]] = {
+SETUP_ROWS = {
     "cpu": (
         "CPU",
-        lambda tcp, roce: (
-            f"costs of calls, bytes, frames and interrupts: a received KiB takes "
-            f"{tcp('host.cpu.receive_per_kib')}, an interrupt {tcp('host.cpu.interrupt')}"
+        (
+            "costs of calls, bytes, frames and interrupts: a received KiB takes "
+            "{tcp[host.cpu.receive_per_kib]}, an interrupt {tcp[host.cpu.interrupt]}"
         ),
     ),
-    "kernel": ("OS", lambda tcp, roce: f"timer slack of {tcp('host.timer_slack')}"),
+    "kernel": ("OS", "timer slack of {tcp[host.timer_slack]}"),
     "nic": (
         "NIC",
-        lambda tcp, roce: (
-            f"receive buffer of {tcp('nic.receive_buffer')}, which pauses the switch at "
-            f"{tcp('nic.xoff')}; {tcp('nic.transmit_latency')} to send, "
-            f"{tcp('nic.receive_latency')} to receive"
+        (
+            "receive buffer of {tcp[nic.receive_buffer]}, which pauses the switch at {tcp[nic.xoff]}; "
+            "{tcp[nic.transmit_latency]} to send, {tcp[nic.receive_latency]} to receive"
         ),
     ),
-    "nic_driver": ("NIC driver and firmware", lambda tcp, roce: "not modelled"),
+    "nic_driver": ("NIC driver and firmware", "not modelled"),
     "switch": (
         "switches",
-        lambda tcp, roce: (
-            f"{_words(tcp('switch.forwarding'))}, {tcp('switch.latency')}, shared buffer of "
-            f"{tcp('switch.buffer')}"
-        ),
+        "{tcp[switch.forwarding]}, {tcp[switch.latency]}, shared buffer of {tcp[switch.buffer]}",
     ),
     "mtu": (
         "MTU [B]",
-        lambda tcp, roce: (
-            f"TCP segments of {tcp('transport.tcp.mss')}, RDMA path MTU of "
-            f"{roce('transport.roce.path_mtu')}"
+        (
+            "TCP segments of {tcp[transport.tcp.mss]}, RDMA path MTU of "
+            "{roce[transport.roce.path_mtu]}"
         ),
     ),
-    "txqueuelen": ("txqueuelen", lambda tcp, roce: "not modelled"),
+    "txqueuelen": ("txqueuelen", "not modelled"),
     "tcp_rmem": (
         "tcp_rmem [B]",
-        lambda tcp, roce: (
-            f"{tcp('transport.tcp.receive_buffer_initial')} at first, at most "
-            f"{tcp('transport.tcp.receive_buffer')}"
+        (
+            "{tcp[transport.tcp.receive_buffer_initial]} at first, at most "
+            "{tcp[transport.tcp.receive_buffer]}"
         ),
     ),
-    "tcp_wmem": ("tcp_wmem [B]", lambda tcp, roce: f"{tcp('transport.tcp.send_buffer')}"),
-    "tcp_congestion_control": (
-        "TCP congestion control",
-        lambda tcp, roce: tcp("transport.tcp.congestion_control"),
-    ),
+    "tcp_wmem": ("tcp_wmem [B]", "{tcp[transport.tcp.send_buffer]}"),
+    "tcp_congestion_control": ("TCP congestion control", "{tcp[transport.tcp.congestion_control]}"),
 }
-"""Names, and words about the simulation, by published case."""
+"""Names, and words about the simulation with keys of its scenarios, by published case."""
 
 
 def table_1(study: StudyResult) -> Section:
     """List the set-up of the testbed beside that of the simulation."""
-    lookups = (_lookup(study, "halo3d.tcp"), _lookup(study, "halo3d.roce_v2"))
+    tcp, roce = (_resolved(study, f"halo3d.{option}") for option in ("tcp", "roce_v2"))
     values = study.published("I")
-    rows = [
-        [name, values[case].words, words(*lookups)] for case, (name, words) in SETUP_ROWS.items()
-    ]
+    try:
+        rows = [
+            [name, values[case].words, words.format(tcp=tcp, roce=roce)]
+            for case, (name, words) in SETUP_ROWS.items()
+        ]
+    except KeyError as error:
+        raise MissingResultError(f"{error} in the scenarios of Halo3D") from None
     table = Table(("", "testbed", "simulation"), rows)
     return Section("table_1", "Table I: set-up", SETUP_CAPTION, None, [table])
 
 
-def _lookup(study: StudyResult, experiment: str) -> Lookup:
-    resolved = loads(study.result(experiment).resolved)
-
-    def find(key: str) -> str:
-        value: Any = resolved
-        for part in key.split("."):
-            if part not in value:
-                raise MissingResultError(f"{key} in the scenario of {experiment}")
-            value = value[part]
-        return str(value)
-
-    return find
-
-
-def _words(name: str) -> str:
-    return name.replace("_", "-")
+def _resolved(study: StudyResult, experiment: str) -> dict[str, str]:
+    """Read a resolved scenario by dotted keys."""
+    keys = flat(loads(study.result(experiment).resolved))
+    return {key: str(value).replace("_", "-") for key, value in keys}
 
 
 PAIR_WIDTH = 0.4

@@ -288,17 +288,17 @@ def table_of(result: Any, name: str) -> pl.DataFrame:
     if isinstance(result, CurveResult):
         return result.points
     if isinstance(result, DesignResult):
-        return pl.DataFrame([dict(_flat({**result.formula, **result.design}))])
+        return pl.DataFrame([dict(flat({**result.formula, **result.design}))])
     if isinstance(result, Result) and name in result.tables:
         return result.to_polars(name)
     raise ValueError(f"no table {name!r} in a result of type {type(result).__name__}")
 
 
-def _flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """List the numbers and texts of nested figures by dotted keys."""
     for name, value in figures.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         elif isinstance(value, int | float | str):
             yield f"{prefix}{name}", value
 
