@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
+from etherweave.report.curves import scale_latency
 from etherweave.report.section import Section, Table
 from etherweave.report.style import INK, SERIES
 from etherweave.study import MissingResultError, StudyCheck, StudyResult
@@ -99,7 +99,7 @@ def draw(curves: TrafficCurves) -> Figure:
     panels = figure.subplots(2, len(PATTERNS), sharex=True, squeeze=False)
     for pattern, (latency, accepted) in zip(PATTERNS, panels.T, strict=True):
         latency.set_title(PANELS[pattern])
-        _scale(latency)
+        scale_latency(latency)
         accepted.plot((0, 1), (0, 1), color=INK, linewidth=0.8, linestyle=":")
         accepted.set_xlabel("offered load")
         for routing, look in _looks(curves).items():
@@ -124,13 +124,6 @@ def curves_table(curves: TrafficCurves) -> Table:
         for row in points.iter_rows(named=True)
     ]
     return Table(CURVES_HEAD, rows, CURVES_CAPTION, is_folded=True)
-
-
-def _scale(axes: Axes) -> None:
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _looks(curves: TrafficCurves) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ Fabrics on paper and deployments stand here, traffic in ``traffic.py``, and what
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from statistics import mean
 from typing import Any
@@ -14,16 +14,7 @@ from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import DesignResult
 
 from . import applications, kernels, traffic
-from .experiments import (
-    FABRICS,
-    FAMILIES,
-    GROUPINGS,
-    PLANES,
-    RADICES,
-    RADICES_SHARED,
-    TABLE_1,
-    experiments,
-)
+from .experiments import FABRICS, FAMILIES, GROUPINGS, RADICES, RADICES_SHARED, TABLE_1, experiments
 
 __all__ = ["experiments", "metrics"]
 
@@ -45,7 +36,7 @@ ORGANISATIONS = {
 
 def metrics() -> dict[str, Metric]:
     """Give the metric of every check by its id."""
-    on_paper = {**_counts(), **_table_1(), **_figure_4(), **_figure_6(), **_figure_11()}
+    on_paper = {**_tables(), **_table_1(), **_figure_4(), **_figure_6(), **_figure_11()}
     return {**on_paper, **_deployments(), **traffic.metrics(), **_applications()}
 
 
@@ -91,26 +82,14 @@ def exceptions(verdicts: Iterable[bool]) -> float:
     return float(listed.count(False)) if listed else math.nan
 
 
-def _counts() -> dict[str, Metric]:
-    def count(fabric: str, what: str, results: Results) -> float:
-        return float(results[f"figure_11.{fabric}"].design["fabric"][what])
-
-    def bisection(fabric: str, results: Results) -> float:
-        """Return the bisection, or its upper bound, by what half of the hosts send [%]."""
-        return 100 * count(fabric, "bisection_share", results)
-
+def _tables() -> dict[str, Metric]:
     def tables(entries_each: int, results: Results) -> float:
         """Return what a TCAM of a switch of 72 ports draws, which is as its entries [W]."""
         flat = organisation(results["figure_11.clos"], "flat")
         return float(flat["switch"]["tables_w"]) * entries_each / float(flat["entries"])
 
-    checks: dict[str, Metric] = {}
-    for fabric in FABRICS:
-        for what in ("switches", "hosts"):
-            checks[f"counts.{fabric}.{what}"] = partial(count, fabric, what)
-        checks[f"counts.{fabric}.bisection"] = partial(bisection, fabric)
     sizes = {"smallest": ENTRIES_MAX, "largest": ENTRIES_LARGEST}
-    return checks | {f"tables.{name}": partial(tables, size) for name, size in sizes.items()}
+    return {f"tables.{name}": partial(tables, size) for name, size in sizes.items()}
 
 
 def _table_1() -> dict[str, Metric]:
@@ -209,9 +188,6 @@ def _figure_6() -> dict[str, Metric]:
             for rules in [fabric.design["tables"]["compacted"]]
         )
 
-    def rules(of: Callable[[Any], float], results: Results) -> float:
-        return float(of(results["figure_11.dragonfly"].design["tables"]["compacted"]))
-
     return {
         "figure_6.clos_3": partial(beside_ports, "clos_3"),
         "figure_6.clos_3.destination": destinations,
@@ -221,12 +197,6 @@ def _figure_6() -> dict[str, Metric]:
             if family not in ("clos_3", "dragonfly")
         },
         "figure_6.dragonfly": outside,
-        "figure_6.dragonfly.least": partial(rules, lambda compacted: compacted["rules_min"]),
-        "figure_6.dragonfly.mean": partial(rules, lambda compacted: compacted["rules_mean"]),
-        "figure_6.dragonfly.most": partial(rules, lambda table: table["largest"]["entries"]),
-        "figure_6.dragonfly.million": lambda results: float(
-            results["largest.dragonfly.96"].formula["rules_most"]
-        ),
     }
 
 
@@ -308,33 +278,12 @@ def _deployments() -> dict[str, Metric]:
     def differing_with_10(results: Results) -> float:
         return sum(outcomes("announcement_10", results))
 
-    reactions: dict[str, Metric] = {}
-    for plane in PLANES:
-        name = f"reaction_{plane}"
-        reactions[f"deployed.{name}"] = partial(of, name, ("pause_us",))
-        reactions[f"deployed.{name}.lost"] = partial(of, name, ("frames_lost",))
     return {
-        "deployed.rules.least": partial(of, "rules", ("rules_min",)),
-        "deployed.rules.most": partial(of, "rules", ("rules_max",)),
-        "deployed.rules.differing": partial(of, "rules", ("switches_differing",)),
-        "deployed.rules.wrong": partial(of, "rules", ("frames_wrong",)),
-        "deployed.dmp.hosts": partial(of, "lab", ("addresses", "addressed")),
         "deployed.dmp.without": without_address,
-        "deployed.dmp.flooded": partial(of, "lab", ("addresses", "elsewhere")),
-        "deployed.announcement.hosts": partial(of, "announcement", ("hosts",)),
         "deployed.announcement.rewriting.payload": partial(announced, 0),
         "deployed.announcement.rewriting.header": partial(announced, 1),
         "deployed.announcement.dmp.payload": partial(announced, 2),
         "deployed.announcement.openflow_10": differing_with_10,
-        "deployed.rules_10.wrong": partial(of, "rules_10", ("frames_wrong",)),
-        "deployed.manager.wrong": partial(of, "manager", ("frames_wrong",)),
-        "deployed.learned.differing": partial(of, "learned", ("differing",)),
-        "deployed.flooding.unreached": partial(of, "flooding", ("unreached",)),
-        "deployed.flooding.known": partial(of, "flooding", ("known_flooded",)),
-        "deployed.flooding.overflow": partial(of, "flooding", ("overflowing_flooded_share",)),
         "deployed.flooding.designed": as_designed,
-        "deployed.unknown.flooded": partial(of, "lab", ("unknown", "elsewhere")),
-        "deployed.pause.lost": partial(of, "lab", ("pausing", "lost")),
-        **reactions,
         "deployed.reaction.controllers": faster,
     }

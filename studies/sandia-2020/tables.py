@@ -33,8 +33,9 @@ SETUP_ROWS = {
     "nic": (
         "NIC",
         (
-            "receive buffer of {tcp[nic.receive_buffer]}, which pauses the switch at {tcp[nic.xoff]}; "
-            "{tcp[nic.transmit_latency]} to send, {tcp[nic.receive_latency]} to receive"
+            "receive buffer of {tcp[nic.receive_buffer]}, which pauses the switch at "
+            "{tcp[nic.xoff]}; {tcp[nic.transmit_latency]} to send, {tcp[nic.receive_latency]} to "
+            "receive"
         ),
     ),
     "nic_driver": ("NIC driver and firmware", "not modelled"),

@@ -36,15 +36,20 @@ def _latency(axes: Axes, rows: pl.DataFrame, pattern: str) -> None:
         _doubt(
             axes, line, line["latency_ns_mean"] / 1e3, line["latency_ns_half_width"] / 1e3, style
         )
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    scale_latency(axes)
     axes.set_title(pattern)
     axes.set_xlabel("offered load")
     axes.set_ylabel("mean latency [us]")
     axes.set_xlim(0, 1)
     axes.legend(title=_key(rows), title_fontsize=7.5, alignment="left")
+
+
+def scale_latency(axes: Axes) -> None:
+    """Make the upright axis logarithmic, with 1, 2 and 5 of each decade."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _accepted(axes: Axes, rows: pl.DataFrame) -> None:
