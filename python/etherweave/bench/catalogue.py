@@ -57,9 +57,14 @@ class CatalogueEntry:
 
 _OF_ADAPTERS = ("checks", "options")  # Fields that only entries with an adapter have.
 
+_FILES = ("catalogue.toml", "surveyed.toml")
+"""Benchmarks with an adapter, and those without."""
+
 
 @cache
 def catalogue() -> dict[str, CatalogueEntry]:
     """Read the catalogue that comes with Etherweave, by name."""
-    text = files("etherweave.bench").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    return {name: CatalogueEntry(name, **values) for name, values in tomllib.loads(text).items()}
+    folder = files("etherweave.bench")
+    texts = (folder.joinpath(file).read_text(encoding="utf-8") for file in _FILES)
+    tables = [table for text in texts for table in tomllib.loads(text).items()]
+    return {name: CatalogueEntry(name, **values) for name, values in tables}
