@@ -131,6 +131,15 @@ impl Generator for RequestResponse {
         Ok(Traffic::Graphs { ranks, iterations: 1 })
     }
 
+    /// Service that is called, by requests and answers alike.
+    fn purpose(&self, tag: u32) -> Option<String> {
+        let plan = Plan::new(self, 0);
+        Some(match plan.services.get(plan.service(tag)) {
+            Some(Service { name, .. }) if !name.is_empty() => format!("calls of {name}"),
+            Some(_) | None => "calls".to_owned(),
+        })
+    }
+
     /// Load of the busiest service: work that arrives in a second, divided by the work that its threads do in a second.
     fn overload(&self) -> Option<String> {
         let RequestLoad::Open { interval } = self.load else { return None };
@@ -373,6 +382,15 @@ mod tests {
     fn graphs(plan: &RequestResponse) -> Vec<Arc<Graph>> {
         let Traffic::Graphs { ranks, iterations: 1 } = plan.traffic(1).unwrap() else { panic!("graphs") };
         ranks
+    }
+
+    /// Places of a request: client, front server, `user`, two of `search` and `ads`, and `ads` behind each `search`.
+    #[test]
+    fn messages_are_named_by_the_service_that_is_called() {
+        let plan = workload(SERVICES);
+        let names: Vec<String> = (16..24).map(|tag| plan.purpose(tag).unwrap()).collect();
+        let [front, user, search, ads] = ["calls", "calls of user", "calls of search", "calls of ads"];
+        assert_eq!(names, [front, front, user, search, search, ads, ads, ads]);
     }
 
     #[test]
