@@ -98,6 +98,18 @@ def test_times_of_a_job_have_an_interval_with_the_error_of_the_model(
     assert result.by_name["end_ns"].together is None, "it is no time of a job"
 
 
+def test_the_page_of_samples_has_intervals_and_names_no_draw(file: Path, tmp_path: Path) -> None:
+    words = ["--uncertain", RANGES[0], "-o", tmp_path / "out", "--threads", 1]
+    run_here("run", file, "--samples", 8, *words, code=0)
+    done = run_here("report", tmp_path / "out", code=0)
+    assert "Warning" not in done.stderr
+    page = (tmp_path / "out" / "report.html").read_text()
+    for text in ("jobs.ping.mean [us]: median", "with the model&#39;s error", "as it stands"):
+        assert text in page
+    assert LATENCY not in page, "values of samples are no names"
+    assert (tmp_path / "out" / "jobs_ping_mean_us.png").exists()
+
+
 def test_an_error_multiplies_times_and_divides_rates() -> None:
     (error,) = errors_at([Conditions("iteration", "Ethernet", "by the NIC", "", FITS[1])])
     # Of 64 quantiles, each 8 times, 5 % of values lie below the third or the fourth.
@@ -263,13 +275,20 @@ def test_samples_at_every_point_of_a_sweep_are_pairs(tmp_path: Path) -> None:
     # 197 m of cable on both sides of the switch, twice in a round trip, at 5 ns for a metre.
     for first, second in zip(near[MEAN], far[MEAN], strict=True):
         assert second - first == pytest.approx(4 * 0.197 * 5, rel=0.03)
-    band = plot(table, "topology.single_switch.cable", MEAN).axes[0].collections[0]
+    band, wide = plot(table, "topology.single_switch.cable", MEAN).axes[0].collections
     ends = np.asarray(band.get_paths()[0].vertices)[:, 1]
     assert float(ends.min()) == pytest.approx(
         near.filter(pl.col("sample") >= 0)[MEAN].quantile(0.05, "linear")
     )
+    outer = np.asarray(wide.get_paths()[0].vertices)[:, 1]
+    assert outer.min() < ends.min() and outer.max() > ends.max(), "the model's error"
     drawn = ("x=topology.single_switch.cable", f"y={MEAN}", "-o", tmp_path / "band.svg")
     run_here("sweep", "plot", tmp_path / "out", *drawn, code=0)
+    note = "bands: 90 % of samples; lighter, 90 % with the error of the model"
+    assert note in (tmp_path / "band.svg").read_text()
+    run_here("report", tmp_path / "out", code=0)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "at topology.single_switch.cable = 3m to" in page, "what samples draw names no point"
     with pytest.raises(UncertaintyError, match="samples: 4; expected 8"):
         sampled_sweep(load_sweep(file), 4)
 

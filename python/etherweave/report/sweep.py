@@ -24,7 +24,9 @@ from etherweave.report.flow_page import FlowPlots
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.sizes import size_name
 from etherweave.report.style import ASIDE, SERIES, house, literal, name_decades, write_svg
+from etherweave.uncertainty.intervals import Interval
 from etherweave.uncertainty.means import bounded, half_widths
+from etherweave.uncertainty.sampling import CONDITIONS, errors_in, together_of
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
     (size_of, "B"),
@@ -40,6 +42,8 @@ PANELS_IN_ROW = 3
 SEED = "seed"  # Axis whose values are repetitions, of which the mean has an interval.
 SAMPLE = "sample"  # Column of datasets whose rows are samples: their number.
 LOW, HIGH = 0.05, 0.95  # Quantiles at the ends of a band of samples.
+BANDS = "Medians of samples; bands: 90 % of samples"
+WITH_MODEL = "lighter, 90 % with the error of the model"
 STEP = 0.4  # Width of the points of all lines at a name, of which one follows each 1.
 APART = 0.18  # Share of a logarithmic axis between two names in a small panel.
 DECADE = 10  # Ratio of the ends of an axis above which it is logarithmic.
@@ -69,7 +73,9 @@ def draw_sweep(
     left = [
         name
         for name in axes
-        if name not in (*roles.values(), *averaged, SAMPLE, SEED) and points[name].n_unique() > 1
+        if name not in (*roles.values(), *averaged, SAMPLE, SEED)
+        and not name.startswith(CONDITIONS)
+        and points[name].n_unique() > 1
     ]
     panels = math.prod(points[name].n_unique() for name in left)
     if panels > PANEL_MAX:
@@ -77,19 +83,25 @@ def draw_sweep(
             f"{panels} panels of {', '.join(left)}; expected at most {PANEL_MAX}: draw rows of a "
             f"value by {left[0]}=VALUE, or average by mean={left[0]}"
         )
-    return write_svg(lambda: _with_note(plot(table, **roles, panels=left), table, averaged), path)
+    return write_svg(
+        lambda: _with_note(plot(table, **roles, panels=left), table, roles["y"], averaged), path
+    )
 
 
-def _with_note(figure: Figure, table: pl.DataFrame, averaged: Sequence[str]) -> Figure:
+def _with_note(figure: Figure, table: pl.DataFrame, y: str, averaged: Sequence[str]) -> Figure:
     """Write below a figure which axes it averages over, and what its bands are."""
-    if averaged:
-        names = ", ".join(averaged)
-        is_of_samples = SAMPLE in table.columns
-        middle, band = ("Medians", "5 % to 95 % of the runs") if is_of_samples else ("Means", "")
-        if not is_of_samples:
-            band = "intervals of 95 %" if set(averaged) == {SEED} else "range of the runs"
-        note = f"{middle} over {names}; bands and bars: {band}"
-        figure.supxlabel(literal(note), fontsize="small")
+    names = ", ".join(averaged)
+    if SAMPLE in table.columns:
+        over = f" over {names}" if averaged else ""
+        note = BANDS.replace("samples;", f"samples{over};")
+        row = table.row(0, named=True)
+        note += f"; {WITH_MODEL}" if together_of(y, [1.0], errors_in(row)) else ""
+    elif averaged:
+        band = "intervals of 95 %" if set(averaged) == {SEED} else "range of the runs"
+        note = f"Means over {names}; bands and bars: {band}"
+    else:
+        return figure
+    figure.supxlabel(literal(note), fontsize="small")
     return figure
 
 
@@ -295,16 +307,39 @@ def _lines(
         order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
         means = means[order]
         at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
+        wide = [together_at(line.filter(pl.col(x).eq_missing(place)), y) for place in means[x]]
         label = None if name is None else literal(name)
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
         if are_names:
             at = [place + STEP * (number - (len(values) - 1) / 2) / len(values) for place in at]
             axes.vlines(at, means["low"], means["high"], color=colour, alpha=0.5, lw=2)
+            for place, span in zip(at, wide, strict=True):
+                if span:
+                    axes.vlines([place], [span.low], [span.high], color=colour, alpha=0.3, lw=1)
         if are_names or len(places) > LINE_MAX:
             axes.plot(at, means["mean"], linestyle="", **look)
             continue
         axes.plot(at, means["mean"], **look)
         axes.fill_between(at, means["low"], means["high"], color=colour, alpha=0.2, lw=0)
+        known = [span for span in wide if span]
+        if len(known) == len(at):
+            low, high = [span.low for span in known], [span.high for span in known]
+            axes.fill_between(at, low, high, color=colour, alpha=0.1, lw=0)
+
+
+def together_at(rows: pl.DataFrame, figure: str) -> Interval | None:
+    """Return the interval of samples with the error of the model, where rows know its conditions.
+
+    Of rows of several conditions, such as those of several sizes, nothing is known.
+    """
+    if SAMPLE not in rows.columns or rows.is_empty():
+        return None
+    columns = [name for name in rows.columns if name.startswith(CONDITIONS)]
+    conditions = rows.select(columns).unique()
+    if len(conditions) != 1:
+        return None
+    values = rows.filter(pl.col(SAMPLE) >= 0)[figure].drop_nulls().to_list()
+    return together_of(figure, values, errors_in(conditions.row(0, named=True))) if values else None
 
 
 def _parts(rows: pl.DataFrame, panels: Sequence[str]) -> list[tuple[str, pl.DataFrame]]:

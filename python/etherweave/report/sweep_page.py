@@ -14,15 +14,18 @@ from etherweave.report.page import Front, Page
 from etherweave.report.replicated import sentences
 from etherweave.report.run.flow_figures import FIGURES as FLOW_FIGURES
 from etherweave.report.run.flow_figures import Labelled
+from etherweave.report.samples_page import write_samples
 from etherweave.report.section import FOLDED_FROM, Section, Table
 from etherweave.report.sweep import LINES_MAX, PANEL_MAX, SAMPLE, SEED, is_amount, plot, with_unit
+from etherweave.uncertainty.sampling import CONDITIONS
 
 FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
 TIMES = (".mean_us", ".call_us")  # Ends of names of times of jobs.
 OTHERS = ("goodput_gbps", "pauses.frames", "packets_dropped")
 """Names of other figures that are drawn."""
 CAPTION = (
-    "Means over seeds with intervals of 95 %; of samples, medians with bands of 90 %. "
+    "Means over seeds with intervals of 95 %; of samples, medians with bands of 90 %, and lighter "
+    "ones of 90 % with the error of the model. "
     "`etherweave sweep plot` draws other columns."
 )
 
@@ -42,11 +45,15 @@ def write_sweep(
     are drawn.
     """
     table = next(iter(tables.values()))
-    rows = table.filter(pl.col(SAMPLE) >= 0) if SAMPLE in table.columns else table
-    varied = [name for name in axes if name not in (SEED, SAMPLE) and rows[name].n_unique() > 1]
+    if [*axes[:1]] == [SAMPLE]:  # Samples of one scenario.
+        return write_samples(table, axes, title, progress, out)
+    rows = points = table
+    if SAMPLE in table.columns:  # Keys that samples draw are those of one point.
+        rows, points = table.filter(pl.col(SAMPLE) >= 0), table.filter(pl.col(SAMPLE) < 0)
+    varied = [name for name in axes if is_key(name) and points[name].n_unique() > 1]
     figures = _figures(rows)
     page = Page(out)
-    if len(flows) <= LINES_MAX:
+    if len(flows) <= LINES_MAX and SAMPLE not in table.columns:
         page.show(FLOW_FIGURES, flows)
     if any(name.startswith("flows.") for name in rows.columns) and not page.sections:
         kept = f"{len(flows)} points with results" if flows else "no results"
@@ -55,10 +62,16 @@ def write_sweep(
     for name in figures[:FIGURES_MAX]:
         page.show([partial(_drawn, varied=varied, name=name)], rows)
     means = _means(rows, varied, figures)
-    page.show([partial(_points, varied=varied, figures=figures)], means)
+    middle = "Medians of the samples" if SAMPLE in table.columns else "Means of the runs"
+    page.show([partial(_points, varied=varied, figures=figures, middle=middle)], means)
     best = [_best(means, varied, name) for name in figures[:FIGURES_MAX]] if varied else []
     first, *others = [*(best or sentences(tables)), progress]
     return page.write(Front(title, first, others), [])
+
+
+def is_key(axis: str) -> bool:
+    """Say whether an axis is a key of the scenario, and no seed and no note of samples."""
+    return axis not in (SEED, SAMPLE) and not axis.startswith(CONDITIONS)
 
 
 def _figures(rows: pl.DataFrame) -> list[str]:
@@ -81,16 +94,19 @@ def _drawn(rows: pl.DataFrame, varied: Sequence[str], name: str) -> Section | No
 
 
 def _means(rows: pl.DataFrame, varied: Sequence[str], figures: Sequence[str]) -> pl.DataFrame:
-    columns = [pl.len().alias("runs"), *(pl.col(name).mean() for name in figures)]
+    middles = pl.col(figures).median() if SAMPLE in rows.columns else pl.col(figures).mean()
+    columns = [pl.len().alias("runs"), middles]
     if not varied:
         return rows.select(columns)
     return rows.group_by(varied, maintain_order=True).agg(columns)
 
 
-def _points(means: pl.DataFrame, varied: Sequence[str], figures: Sequence[str]) -> Section:
+def _points(
+    means: pl.DataFrame, varied: Sequence[str], figures: Sequence[str], middle: str
+) -> Section:
     head = [*varied, "runs", *map(with_unit, figures)]
     cells = [[_text(value) for value in row] for row in means.rows()]
-    caption = "Means of the runs of each point."
+    caption = f"{middle} of each point."
     table = Table(head, cells, caption, is_folded=len(cells) >= FOLDED_FROM)
     return Section("points", "Points", tables=[table])
 

@@ -13,8 +13,10 @@ from etherweave.uncertainty.declared import UncertaintyError
 from etherweave.uncertainty.sampling import (
     SampledScenario,
     check_count,
+    keys_of,
     paired,
     sampled_text,
+    with_conditions,
     without_basis,
 )
 
@@ -41,7 +43,12 @@ class SampledSweep(Sweep):
 
     @property
     def _sampled(self) -> list[str]:
-        keys = (key for _, draw in self.drawn if draw for key in (*draw.seeded, *draw.drawn.keys))
+        keys = (
+            key
+            for _, draw in self.drawn
+            if draw
+            for key in (*draw.seeded, *draw.drawn.keys, *draw.conditions)
+        )
         return [*dict.fromkeys(keys)]
 
     @property
@@ -62,8 +69,8 @@ class SampledSweep(Sweep):
 
     def resolve(self, point: Mapping[str, Any]) -> str:
         """Fill in the defaults of the scenario in a sample of a point; raises ``ScenarioError``."""
-        keys = {key: value for key, value in point.items() if key != "sample" and value != ""}
-        return _core.resolve(self.text, self.origin, literals({**keys, **self.overrides}))
+        keys = {**keys_of(point), **self.overrides}
+        return _core.resolve(self.text, self.origin, literals(keys))
 
 
 def sampled_sweep(what: Sweep, samples: int) -> SampledSweep:
@@ -81,7 +88,8 @@ def sampled_sweep(what: Sweep, samples: int) -> SampledSweep:
         changes = {**point, **what.overrides}
         try:
             scenario = (what.name, what.text, what.origin)
-            found[str(number)] = sampled_text(scenario, changes, samples, has_site=True)
+            drawn_here = sampled_text(scenario, changes, samples, has_site=True)
+            found[str(number)] = with_conditions(drawn_here)
         except ScenarioError:
             continue  # The sweep records the mistake.
     drawn = paired(found, samples)

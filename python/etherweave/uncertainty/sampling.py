@@ -5,8 +5,8 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,9 @@ AWAITED = re.compile(
     r"^(jobs|streams)\..*_(us|gbps)$|^flows\..*(slowdown_\w+|_us)$|^goodput_gbps$|^end_ns$"
 )
 """Times, rates and slowdowns, whose intervals are to be known; counts are printed as they are."""
+CONDITIONS = "conditions."
+"""Beginning of columns with the conditions of the error of the model, by job."""
+_BETWEEN = "; "  # Text between these conditions.
 _NO_FIGURES = re.compile(
     r"^(packet_hops|packets_created|packets_delivered|fingerprint)$|\.(iterations|streams|complete)$"
 )
@@ -100,6 +103,8 @@ class SampledScenario(Sweep):
     seed: int
     seeded: Sequence[str]
     """Keys that take the seed of a sample, where the run as it stands has a value of its own."""
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    """Columns that datasets have beside keys: conditions of the error of the model, by job."""
 
     def __len__(self) -> int:
         return 1 + len(self.shares)
@@ -107,15 +112,15 @@ class SampledScenario(Sweep):
     @property
     def axes(self) -> list[str]:
         """Keys that samples set, the number of the sample, and its seed."""
-        return ["sample", "seed", *self.seeded, *self.drawn.keys]
+        return ["sample", "seed", *self.seeded, *self.drawn.keys, *self.conditions]
 
     def points(self) -> Iterator[dict[str, object]]:
         """Make the points; the number of a sample is no key of the scenario."""
         as_it_stands = dict.fromkeys((*self.seeded, *self.drawn.keys), "")
-        yield {"sample": -1, "seed": self.seed, **as_it_stands}
+        yield {"sample": -1, "seed": self.seed, **as_it_stands, **self.conditions}
         for number, shares in enumerate(self.shares):
             seeds = dict.fromkeys(("seed", *self.seeded), self.seed + number)
-            yield {"sample": number, **seeds, **self.drawn.at(shares)}
+            yield {"sample": number, **seeds, **self.drawn.at(shares), **self.conditions}
 
     def resolve(self, point: Mapping[str, Any]) -> str:
         """Fill in every default of the scenario in a sample.
@@ -125,8 +130,25 @@ class SampledScenario(Sweep):
         ScenarioError
             When it has a mistake there.
         """
-        keys = {key: value for key, value in point.items() if key != "sample" and value != ""}
-        return _core.resolve(self.text, self.origin, literals({**self.overrides, **keys}))
+        keys = {**self.overrides, **keys_of(point)}
+        return _core.resolve(self.text, self.origin, literals(keys))
+
+
+def keys_of(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a scenario that a sample sets, without other columns of its row."""
+    return {
+        key: value
+        for key, value in point.items()
+        if key != "sample" and not key.startswith(CONDITIONS) and value != ""
+    }
+
+
+def with_conditions(scenario: SampledScenario) -> SampledScenario:
+    """Give the rows of samples the conditions of the error of the model."""
+    changes = scenario.overrides
+    jobs = conditions_of_jobs(scenario.resolve({}), scenario.text, changes)
+    columns = {f"{CONDITIONS}{job}": _BETWEEN.join(each) for job, each in jobs.items()}
+    return replace(scenario, conditions=columns)
 
 
 def sobol(dimensions: int, count: int, seed: int) -> list[list[float]]:
@@ -298,7 +320,9 @@ def run_samples(
     ScenarioError, ExecutorError, OSError
         As from :func:`etherweave.run` and :func:`etherweave.sweep`.
     """
-    complete = sampled_scenario(scenario, overrides or {}, samples, declared, has_site=True)
+    complete = with_conditions(
+        sampled_scenario(scenario, overrides or {}, samples, declared, has_site=True)
+    )
     where = _within_memory(complete, executor, memory_limit, on_notice)
     is_enough = samples_min(len(complete.drawn.entries), DEGREE) <= FIRST
     count = min(FIRST if is_enough else 2 * FIRST, samples)
@@ -353,11 +377,12 @@ def _result(
     shares = [scenario.shares[row["sample"]] for row in good]
     resolved = scenario.resolve(next(scenario.points()))
     figures, left_out, errors = [], {}, _model_errors(scenario, resolved)
+    further = {job: error.further for job, error in errors.items()}
     for key in figures_of(good[0], scenario.axes):
         values = [row[key] for row in good if row[key] is not None]
         if len(values) == len(good):
             figure = distribution(key, point.get(key), values, shares, names)
-            figures.append(replace(figure, together=_together(key, values, errors)))
+            figures.append(replace(figure, together=together_of(key, values, further)))
         elif values:
             left_out[key] = len(values)
     is_known = all(figure.error <= precision for figure in awaited(figures))
@@ -377,14 +402,25 @@ def _result(
     )
 
 
-def _together(
-    figure: str, values: Sequence[float], errors: Mapping[str, ModelError]
+def errors_in(row: Mapping[str, Any]) -> dict[str, Further]:
+    """Return the error of the model in each job, by the conditions in a row of a dataset."""
+    names = [name for name in row if name.startswith(CONDITIONS) and row[name]]
+    return {name.removeprefix(CONDITIONS): _further(row[name]) for name in names}
+
+
+@cache
+def _further(conditions: str) -> Further:
+    return errors_at([Conditions(*conditions.split(_BETWEEN))])[0].further
+
+
+def together_of(
+    figure: str, values: Sequence[float], errors: Mapping[str, Further]
 ) -> Interval | None:
     """Return the interval of 90 % of a time or a rate of a job, with the error of the model."""
     name = _OF_JOB.match(figure)
     if name is None or name["job"] not in errors:
         return None
-    return together(values, errors[name["job"]].further, is_time=name["unit"] == "us")
+    return together(values, errors[name["job"]], is_time=name["unit"] == "us")
 
 
 def together(values: Sequence[float], error: Further, *, is_time: bool) -> Interval:
