@@ -11,6 +11,7 @@ use etherweave_kernel::{IndexVec, indices::EndpointIndex, indices::PortIndex};
 use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_topology::reverse;
 use etherweave_transport::{ShortQueue, roce::Operation};
+use etherweave_workload::collective::SumRole;
 
 use super::{message::MessageKind, mpi::operation};
 use crate::{Hosts, Nics};
@@ -142,7 +143,7 @@ impl Nics {
         let constants = std::sync::Arc::clone(&wires.constants);
         let number = self.endpoints[endpoint].protocol.transport();
         let (payload, headers) = (constants.params.transport_of(number).payload(), constants.headers_of(number));
-        let operation = operation(kind, 0);
+        let operation = operation(kind, SumRole::Both);
         let read = self.fetch(bytes, operation, payload);
         let state = self.endpoints[endpoint].fluid();
         if state.place == NOWHERE {

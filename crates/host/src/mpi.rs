@@ -37,14 +37,14 @@ fn rendezvous_request(constants: &RunConstants, job: u32) -> (MessageKind, u64) 
     }
 }
 
-/// How a message with a tag goes over the wire of RoCE.
-pub(super) fn operation(kind: MessageKind, tag: u32) -> Operation {
+/// How a message goes over the wire of RoCE, with the share of its rank in a sum of switches.
+pub(super) fn operation(kind: MessageKind, role: SumRole) -> Operation {
     match kind {
         MessageKind::ReadRequest | MessageKind::GetRequest => Operation::ReadRequest,
         MessageKind::ReadResponse | MessageKind::GetResponse => Operation::ReadResponse,
         MessageKind::AtomicRequest => Operation::AtomicRequest,
         MessageKind::AtomicResponse => Operation::AtomicResponse,
-        _ => match SumRole::of(tag) {
+        _ => match role {
             SumRole::Both => Operation::Write,
             SumRole::Listens => Operation::SumListen,
             SumRole::Gives => Operation::SumGive,
@@ -334,7 +334,7 @@ impl Hosts {
         length: u64,
     ) -> u64 {
         let own = &self.nics.endpoints[endpoint];
-        if operation(message.kind, message.tag).is_answer() && own.protocol.moves_answers() {
+        if operation(message.kind, SumRole::Both).is_answer() && own.protocol.moves_answers() {
             let row = self.processors.observe_posted(own.thread, endpoint, (0, length, message.tag), wires.now);
             self.nics.expect_answer(endpoint, message, row);
             return self.post_bytes(wires, endpoint, message.kind, message.tag, length);
@@ -525,6 +525,11 @@ impl Nics {
     /// message.
     pub(super) fn is_tree(&self, endpoint: EndpointIndex) -> bool {
         Neighbour::of(endpoint).is_none() && self.endpoints[endpoint].hosts.0 == self.endpoints[endpoint].hosts.1
+    }
+
+    /// The share of a rank in a sum of switches, of a message with a tag; tags of other messages say nothing of it.
+    pub(super) fn sum_role(&self, endpoint: EndpointIndex, tag: u32) -> SumRole {
+        if self.is_tree(endpoint) { SumRole::of(tag) } else { SumRole::Both }
     }
 
     /// Counts a message to another host, and whether it waits behind a much longer one.

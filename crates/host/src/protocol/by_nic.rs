@@ -97,7 +97,8 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
         tag: u32,
         bytes: u64,
     ) -> u64 {
-        let (nics, operation) = (&mut hosts.nics, operation(kind, tag));
+        let operation = operation(kind, hosts.nics.sum_role(endpoint, tag));
+        let nics = &mut hosts.nics;
         let rate = nics.hosts[nics.endpoints[endpoint].host].rate;
         let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
         state.open(params, rate);

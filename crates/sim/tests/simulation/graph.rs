@@ -8,7 +8,7 @@ use etherweave_sim::{Experiment, Finish, Job, Report, Simulation};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{
     ALL_LINKS, AllToAll, ExecutionStream, Fft, Goal, Graph, GraphBuilder, GraphOp, OsuBibw, OsuCollective, OsuLatency,
-    Program, TraceFile, Traffic, Workload, collective::Collective,
+    Program, TraceFile, Traffic, Workload, collective::Collective, collective::TAG_BASE,
 };
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
@@ -44,6 +44,23 @@ fn receive(peer: u32, tag: u32, bytes: u64) -> GraphOp {
 
 fn graphs(ranks: Vec<Arc<Graph>>) -> Traffic {
     Traffic::Graphs { ranks, iterations: 1 }
+}
+
+/// A trace of 65,536 messages of collectives had tags that said a share in a sum of switches: messages had no payload.
+#[test]
+fn tags_of_messages_between_ranks_say_nothing_of_sums() {
+    let took = |tag: u32| {
+        let single = |op| {
+            graph(&[CORE], |builder| {
+                builder.add(0, op, &[]);
+            })
+        };
+        let ranks = vec![single(send(1, tag, 8_000)), single(receive(0, tag, 8_000))];
+        durations(roce(), ranks)
+    };
+    for role in 1..4 {
+        assert_eq!(took(TAG_BASE | role << 16), took(TAG_BASE), "bits 16 and 17 are {role:02b}");
+    }
 }
 
 /// A job on hosts of one switch.
