@@ -6,13 +6,19 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from etherweave import ScenarioError
-from etherweave.advise import AdviseError, Answer, answer, load_question, prepare
+from etherweave.advise import AdviseError, Answer, JobTime, Standing, answer, load_question, prepare
+from etherweave.advise.answer import _waiting
 from etherweave.advise.bills import bill
+from etherweave.advise.scores import Interval
+from etherweave.advise.simulated import PathShares
 from etherweave.api.fidelity import fidelities
+from etherweave.api.limits import KINDS
 from etherweave.sweeps import executor
 from support.command_line import run_here
 from support.questions import FAST, JOB, PRICES, SETTINGS, SLOW, write
@@ -126,6 +132,25 @@ def test_jobs_whose_hosts_take_little_are_not_named(tmp_path: Path) -> None:
     assert (result.hidden, result.overlapped) == ([], [])
     (line,) = result.differs
     assert line.startswith("stream: most by the network, ")
+
+
+@pytest.mark.parametrize(
+    ("same_message_us", "text"),
+    [
+        (0.2, "; of the 0.25 us more on slow, 0.2 us are packets of the same message"),
+        (1.5, "; packets of the same message take 1.5 us more on slow, and the rest less"),
+    ],
+)
+def test_a_part_that_is_larger_than_the_difference_is_no_part_of_it(
+    same_message_us: float, text: str
+) -> None:
+    def job(time_us: float, waits_us: float) -> JobTime:
+        kinds = dict.fromkeys(KINDS, 0.0) | {"own": waits_us / time_us}
+        span = Interval(time_us, time_us, time_us)
+        return JobTime("job", 1.0, span, span, 1.0, {}, PathShares({}, kinds, "", ""))
+
+    fast, slow = (cast(Standing, SimpleNamespace(fabric=name)) for name in ("fast", "slow"))
+    assert _waiting((fast, job(10.0, 1.0)), (slow, job(10.25, 1.0 + same_message_us))) == text
 
 
 def test_a_job_without_a_workload_takes_the_same_time_everywhere(tmp_path: Path) -> None:

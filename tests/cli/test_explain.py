@@ -134,6 +134,17 @@ def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Pa
     assert "no difference: ranks are on hosts in order" not in text, "they are on given hosts"
 
 
+def test_nothing_is_saved_where_a_program_takes_all_of_the_time(tmp_path: Path) -> None:
+    file = tmp_path / "computation.toml"
+    program = "num_ranks 2\nrank 0 {\na: calc 500000\nb: send 8b to 1 tag 1\nb requires a\n}\n"
+    file.write_text(
+        "topology.single_switch.hosts = 4\ntransport.roce = {}\n[[job]]\nname = 'computation'\n"
+        f'[job.workload.goal]\ntext = """{program}rank 1 {{\na: recv 8b from 0 tag 1\n}}\n"""\n'
+    )
+    text = command_line.run_here("explain", file, "--what-if", code=0).stdout
+    assert "what if" in text and "most is saved" not in text
+
+
 def test_a_result_is_explained_without_running_again(scenario: Path, tmp_path: Path) -> None:
     etherweave.run(scenario).save(tmp_path / "result")
     assert explained(tmp_path / "result") == explained(scenario, "--no-ports")

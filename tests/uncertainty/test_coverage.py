@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from etherweave.cli.uncertainty import _check_studies
 from etherweave.report.reliability import draw
 from etherweave.study import StudyCheck
 from etherweave.uncertainty.check_rows import FITS, CheckRow, Conditions, has_figure
@@ -138,3 +139,9 @@ def test_kinds_are_summed_up_and_statements_apart(tmp_path: Path) -> None:
     first = draw(intervals, tmp_path / "one.svg").read_bytes()
     assert first == draw(intervals, tmp_path / "two.svg").read_bytes()
     assert len(first) < 60_000, "a page can have it"
+
+
+def test_results_of_a_study_count_once() -> None:
+    _check_studies(["osu-references", "pico"])
+    with pytest.raises(ValueError, match="pico: results of this study twice; expected each"):
+        _check_studies(["pico", "osu-references", "pico"])

@@ -78,12 +78,18 @@ def test_keys_have_the_correlation_that_a_file_states(tmp_path: Path, coefficien
         ("switch.latency=low..high", "expected a number, or one with a unit"),
         ("switch.latency=['200ns']", "expected a list of two or more"),
         ("switch.latency=[", "expected a list, as in TOML"),
+        ("switch.latency=[200ns,abc]", 'with texts in quotes: \'["200ns", "400ns"]\''),
     ],
 )
 def test_a_range_that_is_none_is_named(text: str, words: str) -> None:
     with pytest.raises(UncertaintyError, match=r"switch\.latency") as error:
         declared([text])
     assert words in str(error.value)
+
+
+def test_a_file_that_is_missing_is_named_with_what_is_expected() -> None:
+    with pytest.raises(UncertaintyError, match=r"none\.toml: No such file.*; expected a file with"):
+        declared(["@none.toml"])
 
 
 @pytest.mark.parametrize(

@@ -245,9 +245,12 @@ def _waiting(*jobs: tuple[Standing, JobTime]) -> str:
     if more[kind] < WAITS_MIN * whole_us or whole_us <= 0:
         return ""
     first, behind = slow.path.first, slow.path.behind
+    more_us = _time(more[kind])
+    part = f"; of the {_time(whole_us)} more on {fabric.fabric}, {more_us} are {KINDS[kind]}"
+    if more[kind] > whole_us:  # Other parts of the path take less.
+        part = f"; {KINDS[kind]} take {more_us} more on {fabric.fabric}, and the rest less"
     return (
-        f"; of the {_time(whole_us)} more on {fabric.fabric}, {_time(more[kind])} are "
-        f"{KINDS[kind]}"
+        part
         + (f", and it waits most for {first}" if first else "")
         + (f", behind packets of {behind}" if behind else "")
     )

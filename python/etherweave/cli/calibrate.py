@@ -15,6 +15,7 @@ from etherweave.api.inputs import read_text
 from etherweave.api.outputs import new_files
 from etherweave.bench.measure.errors import MeasureLaunchError
 from etherweave.cli.bench.amounts import TrafficLimit
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, print_warnings, reject
 from etherweave.cli.measure import (
     LAUNCH_MISTAKES,
@@ -234,7 +235,7 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
         console.print(unknown, markup=False)
     console.print(_constants(calibration))
     if calibration.choices:
-        console.print(_choices(calibration))
+        print_table(("choice", "value", ">prior", ">posterior"), _choices(calibration))
     for line in _identified(calibration):
         console.print(line, markup=False)
     console.print(_comparison("inferred from", calibration.micro_benchmarks))
@@ -293,15 +294,10 @@ def _constants(calibration: "Calibration") -> "Table":
     return table
 
 
-def _choices(calibration: "Calibration") -> "Table":
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("choice", "value", "prior", "posterior")
+def _choices(calibration: "Calibration") -> Iterator[tuple[str, ...]]:
     for choice in calibration.choices:
         for value, *weights in zip(choice.values, choice.prior, choice.posterior, strict=True):
-            table.add_row(choice.key, Text(value), *(f"{weight:.0%}" for weight in weights))
-    return table
+            yield choice.key, value, *(f"{weight:.0%}" for weight in weights)
 
 
 def _range(low: float, high: float, unit: str) -> str:
@@ -352,17 +348,12 @@ def _us(seconds: float) -> str:
 
 def _published(study: str) -> None:
     """Fit a study's constants to its figures, in the units of both."""
-    from rich.console import Console
-    from rich.table import Table
-
     from etherweave.study.calibration import calibrate as fit
     from etherweave.study.folder import load_study
 
-    table = Table("constant", "figure", "target", "shipped", "fitted", "figure with fitted")
+    heads = ("constant", "figure", "target", "shipped", "fitted", "figure with fitted")
     try:
         with mistakes(ValueError):
-            for row in fit(load_study(study)):
-                table.add_row(*row)
+            print_table(heads, fit(load_study(study)))
     except KeyError as error:
         reject(error.args[0])
-    Console().print(table)

@@ -27,6 +27,7 @@ etherweave explain result --job halo3d --longest 20
 etherweave explain result --ports
 etherweave explain result --json"""
 LONGEST = 8  # Stretches of a path that are printed.
+SHOWN_MIN = 0.005  # Least part of a time that is not printed as 0 %.
 CAUSES = 6  # Causes of waits in the network that are printed.
 
 
@@ -250,7 +251,7 @@ def _answers(answers: list[Answer]) -> list[str]:
 def _most(job_limits: JobLimits, answers: list[Answer]) -> list[str]:
     """Say what saves most, and where that is not what the path spends most of its time on."""
     saved = {answer.saved: answer for answer in answers if answer.saved}
-    if not saved or max(saved) <= 0:
+    if not saved or max(saved) < SHOWN_MIN:
         return []
     most = saved[max(saved)]
     place = next(iter(job_limits.places_ns))

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes, print_warnings
+from etherweave.cli.exits import mistakes, notice, print_warnings
 from etherweave.cli.parameters import AsJson, File, Settings, Uncertain, drawing, overrides
 from etherweave.cli.sampled import error_facts
 from etherweave.cli.verbs import nested
@@ -171,6 +172,11 @@ def coverage_verb(
     path = drawing("--figure", figure, ".svg")
     with mistakes(ValueError):
         results = list(map(_sampled, directories or ()))
+        _check_studies([result.study.name for result, _ in results])
+    for result, values in results:
+        if not values:
+            drawn = f"`etherweave study {result.study.name} --samples N` draws them"
+            notice(f"{result.study.name}: no samples, so that parameters widen nothing; {drawn}")
     rows = (
         row_intervals()
         if not directories
@@ -189,6 +195,13 @@ def coverage_verb(
         checks = [{"study": row.study, "id": row.check.id, **interval_facts(row)} for row in rows]
         return print(json.dumps({"kinds": summary, "checks": checks}, indent=2))
     return print_coverage(rows)
+
+
+def _check_studies(names: Sequence[str]) -> None:
+    """Refuse results of one study twice, whose rows would count twice."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{twice[0]}: results of this study twice; expected each study once")
 
 
 def _sampled(directory: Path) -> "tuple[StudyResult, Mapping[str, Sequence[float]]]":

@@ -117,8 +117,9 @@ def _of_text(text: str) -> tuple[str, Distribution]:
     if value.startswith("["):
         try:
             values = tomllib.loads(f"values = {value}")["values"]
-        except tomllib.TOMLDecodeError as error:
-            raise UncertaintyError(f"{key}: {error}; expected a list, as in TOML") from None
+        except tomllib.TOMLDecodeError:
+            expected = """a list, as in TOML, with texts in quotes: '["200ns", "400ns"]'"""
+            raise UncertaintyError(f"{key}: {value}; expected {expected}") from None
         return key, _distribution(key, {"key": key, "values": values})
     if not dots:
         raise UncertaintyError(f"{text}: one value; expected LOW..HIGH, as in 200ns..400ns")
@@ -140,6 +141,9 @@ def _of_file(file: str) -> Declared:
         table = tomllib.loads(read_text(file))
     except ValueError as error:
         raise UncertaintyError(f"{file}: {error}; expected TOML") from None
+    except OSError as error:
+        expected = "a file with [[unknown]] after @, or KEY=LOW..HIGH"
+        raise UncertaintyError(f"{file}: {error.strerror}; expected {expected}") from None
     if others := sorted(table.keys() - {"unknown", "correlation"}):
         raise UncertaintyError(f"{file}: {others[0]}: expected [[unknown]] and [[correlation]]")
     if not table:
