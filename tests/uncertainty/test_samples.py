@@ -155,6 +155,24 @@ def test_figures_without_a_basis_are_named_in_a_warning(file: Path, tmp_path: Pa
     assert warning in printed
 
 
+def test_times_without_a_basis_are_listed_where_a_scenario_uses_them(tmp_path: Path) -> None:
+    file = tmp_path / "ping.toml"
+    file.write_text(SCENARIO.replace("transport.roce = {}\n", ""))
+
+    def listed(profile: str, *words: object) -> list[str]:
+        asked = ("--set", f"interconnect.profile={profile}", *words, "--json")
+        keys: list[str] = json.loads(run_here("uncertainty", "figures", file, *asked).stdout)[
+            "no_basis"
+        ]
+        return keys
+
+    calls = {"host.cpu.send_call", "host.cpu.receive_call"}
+    assert calls < {*listed("ethernet-100-tcp")}
+    assert calls.isdisjoint(listed("ethernet-100-roce")), "RoCE makes no calls of the kernel"
+    assert calls - {*listed("ethernet-100-tcp", "--uncertain", "host.cpu.send_call=1us..3us")}
+    assert calls - {*listed("ethernet-100-tcp", "--set", "host.cpu.send_call=1us")}
+
+
 def test_hashes_of_switches_take_the_seed_of_a_sample_unless_it_is_given(file: Path) -> None:
     def seeds(changes: dict[str, object]) -> list[tuple[object, object]]:
         points = sampled_scenario(file, changes, 8, declared(RANGES)).points()

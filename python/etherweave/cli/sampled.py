@@ -72,6 +72,7 @@ def facts(result: "SampledResult") -> dict[str, Any]:
         "unknowns": [asdict(entry) for entry in result.unknowns.entries],
         "fixed": [unknown["key"] for unknown in result.unknowns.fixed],
         "without_basis": list(result.unknowns.without_basis),
+        "no_basis": list(result.unknowns.no_basis),
         "figures": {row.name: figure(row) for row in result.figures},
         "left_out": dict(result.left_out),
         "warnings": list(result.warnings),

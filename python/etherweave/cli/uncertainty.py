@@ -70,12 +70,15 @@ def figures_verb(
             "unknowns": [asdict(entry) for entry in drawn.entries],
             "fixed": fixed,
             "without_basis": list(drawn.without_basis),
+            "no_basis": list(drawn.no_basis),
         }
         return print(json.dumps(facts, indent=2))
     rows = [(row.name, row.basis, f"{row.low} to {row.high}", row.about) for row in drawn.entries]
     print_table(("unknown", "basis", "99 %", "from"), rows)
     if drawn.fixed:
         print(f"  not drawn: {', '.join(unknown['key'] for unknown in drawn.fixed)}")
+    if drawn.no_basis:
+        print(f"  not drawn, without a basis: {', '.join(drawn.no_basis)}")
     return print_warnings(without_basis(drawn.without_basis), set())
 
 

@@ -91,6 +91,9 @@ class Unknowns:
     entries: Sequence[Unknown]  # Unknowns in the order of the shares.
     fixed: Sequence[Figure]  # Figures that rest on less than a publication, and do not vary.
     without_basis: Sequence[str]  # Tables of the scenario of which no figure has a basis.
+    no_basis: Sequence[str]
+    """Times and rates of the other tables without a basis, which are not drawn: defaults, and what
+    profiles of libraries have."""
     _figures: Mapping[str, Figure] = field(repr=False)
     _spreads: Mapping[str, float] = field(repr=False)
     """Standard deviation of the logarithm of each estimate whose documents state no range."""
@@ -226,10 +229,27 @@ def unknowns(
         *(_chosen(name, of) for name, of in chosen.items()),
         *_declared(declared),
     ]
-    lacking = _without_basis({row["key"] for row in rows} | {*declared.keys}, resolved)
+    based = {row["key"] for row in rows} | {*declared.keys}
+    lacking = _without_basis(based, resolved)
+    stated_here = {*dotted(tomllib.loads(text)), *dotted(changes)}
+    others = [f"{name}." for name in lacking]
+    if _lookup(resolved, "nic.pcie"):
+        others.append("nic.drain_rate")  # The bus of the host is the limit.
+    no_basis = _no_basis(based | stated_here, resolved, (*unused, *others))
     receiving_s = magnitude(_lookup(resolved, RECEIVING)) or 0.0
     return Unknowns(
-        every, fixed, lacking, open_, sigmas, largest, groups, fits, chosen, declared, receiving_s
+        every,
+        fixed,
+        lacking,
+        no_basis,
+        open_,
+        sigmas,
+        largest,
+        groups,
+        fits,
+        chosen,
+        declared,
+        receiving_s,
     )
 
 
@@ -238,6 +258,16 @@ def _without_basis(known: Set[str], resolved: Mapping[str, Any]) -> list[str]:
     has_hosts = "job" in resolved or "tcp" in resolved["transport"]
     used = TABLES if has_hosts else TABLES[1:]
     return [name for name in used if not any(key.startswith(f"{name}.") for key in known)]
+
+
+def _no_basis(known: Set[str], resolved: Mapping[str, Any], unused: tuple[str, ...]) -> list[str]:
+    """List the times and rates of hosts, NICs and switches without a basis."""
+    values = dotted({name: resolved[name] for name in TABLES if name in resolved})
+    return [
+        key
+        for key, value in values.items()
+        if magnitude(value) and key not in known and not key.startswith(unused)
+    ]
 
 
 def _unused(resolved: Mapping[str, Any]) -> Iterator[str]:
