@@ -135,7 +135,9 @@ def test_any_processes_and_an_interruption_give_the_same_bytes(file: Path, tmp_p
     assert sampled("two", 1) == first
     again = sorted((tmp_path / "two" / "journal").iterdir())[-1]
     assert len(again.read_bytes().splitlines()) == 6, "what was kept is not run again"
-    assert json.loads(first)["figures"][MEAN]["point"] == pytest.approx(2.00112)
+    figures = json.loads(first)["figures"]
+    assert figures[MEAN]["point"] == pytest.approx(2.00112)
+    assert figures["drops.packets"]["rest"] is None, "what does not vary has no parts"
 
 
 def test_figures_without_a_basis_are_named_in_a_warning(file: Path, tmp_path: Path) -> None:

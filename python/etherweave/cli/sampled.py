@@ -90,6 +90,7 @@ def error_facts(error: "ModelError") -> dict[str, Any]:
 
 def figure(distribution: "Distribution") -> dict[str, Any]:
     """Return a figure with its intervals as JSON has it."""
+    has_rest = distribution.varies and distribution.contributions is not None
     return {
         "point": distribution.point,
         "median": distribution.median,
@@ -104,7 +105,7 @@ def figure(distribution: "Distribution") -> dict[str, Any]:
             }
             for each in distribution.contributions or ()
         },
-        "rest": None if distribution.contributions is None else distribution.rest,
+        "rest": distribution.rest if has_rest else None,
     }
 
 
