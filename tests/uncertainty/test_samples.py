@@ -25,7 +25,8 @@ from etherweave.uncertainty import (
 from etherweave.uncertainty.check_rows import FITS, Conditions
 from etherweave.uncertainty.intervals import Distribution, distribution
 from etherweave.uncertainty.model_errors import errors_at
-from etherweave.uncertainty.sampling import sampled_scenario, together
+from etherweave.uncertainty.sampling import sampled_scenario
+from etherweave.uncertainty.together import together
 from support.command_line import run_here
 
 SCENARIO = """\

@@ -14,7 +14,7 @@ from etherweave.advise.simulated import AXES, Draw
 from etherweave.uncertainty.check_rows import FITS, RATIO, Conditions
 from etherweave.uncertainty.coverage import QUANTILES
 from etherweave.uncertainty.model_errors import ModelError, errors_at
-from etherweave.uncertainty.sampling import conditions_of_jobs
+from etherweave.uncertainty.together import conditions_of_jobs
 
 RATIOS = Conditions(RATIO, fit=FITS[1])
 

@@ -26,7 +26,7 @@ from etherweave.report.sizes import size_name
 from etherweave.report.style import ASIDE, SERIES, house, literal, name_decades, write_svg
 from etherweave.uncertainty.intervals import Interval
 from etherweave.uncertainty.means import bounded, half_widths
-from etherweave.uncertainty.sampling import CONDITIONS, errors_in, together_of
+from etherweave.uncertainty.together import CONDITIONS, errors_in, together_of
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
     (size_of, "B"),

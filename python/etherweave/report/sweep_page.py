@@ -17,7 +17,7 @@ from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.samples_page import write_samples
 from etherweave.report.section import FOLDED_FROM, Section, Table
 from etherweave.report.sweep import LINES_MAX, PANEL_MAX, SAMPLE, SEED, is_amount, plot, with_unit
-from etherweave.uncertainty.sampling import CONDITIONS
+from etherweave.uncertainty.together import CONDITIONS
 
 FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
 TIMES = (".mean_us", ".call_us")  # Ends of names of times of jobs.

@@ -122,8 +122,9 @@ def _with_model(
     row: CheckRow, check: StudyCheck, values: Sequence[float], error: Further
 ) -> CheckInterval:
     is_time = check.unit in TIMES
-    alone = predicted(check, _spread([statistics.median(values)], error, is_time))
-    both = predicted(check, _spread(values, error, is_time))
+    middle = [statistics.median(values)]
+    alone = predicted(check, error.applied(middle, QUANTILES, is_time=is_time))
+    both = predicted(check, error.applied(values, QUANTILES, is_time=is_time))
     kind, parameters = row.conditions.kind, predicted(check, values)
     return CheckInterval(row.study, check, kind, row.system, parameters, alone, both)
 
@@ -133,10 +134,6 @@ def _other(check: StudyCheck) -> str:
     if CALIBRATION in check.source:
         return FITTED
     return OTHER if has_figure(check) else STATEMENT
-
-
-def _spread(values: Sequence[float], error: Further, is_time: bool) -> list[float]:
-    return error.applied(values, QUANTILES, is_time=is_time)
 
 
 def predicted(check: StudyCheck, values: Sequence[float]) -> Predicted:

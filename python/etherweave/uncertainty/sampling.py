@@ -6,7 +6,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +20,11 @@ from etherweave.study.declared import DeclaredUnknown
 from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.sweeps.cost import estimates, resident_bytes
 from etherweave.sweeps.points import Run
-from etherweave.uncertainty.check_rows import Conditions, conditions_of
-from etherweave.uncertainty.coverage import QUANTILES
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
-from etherweave.uncertainty.intervals import (
-    DEGREE,
-    Distribution,
-    Interval,
-    distribution,
-    quantiles,
-    samples_min,
-)
-from etherweave.uncertainty.model_errors import Further, ModelError, errors_at
+from etherweave.uncertainty.intervals import DEGREE, Distribution, distribution, samples_min
+from etherweave.uncertainty.model_errors import ModelError, errors_at
+from etherweave.uncertainty.together import CONDITIONS, columns, conditions_of_jobs, together_of
 
 SAMPLES_MIN, SAMPLES_MAX = 8, 65_536
 FIRST = 32
@@ -46,17 +38,12 @@ AWAITED = re.compile(
     r"^(jobs|streams)\..*_(us|gbps)$|^flows\..*(slowdown_\w+|_us)$|^goodput_gbps$|^end_ns$"
 )
 """Times, rates and slowdowns, whose intervals are to be known; counts are printed as they are."""
-CONDITIONS = "conditions."
-"""Beginning of columns with the conditions of the error of the model, by job."""
-_BETWEEN = "; "  # Text between these conditions.
 _NO_FIGURES = re.compile(
     r"^(packet_hops|packets_created|packets_delivered|fingerprint)$|\.(iterations|streams|complete)$"
 )
 """Figures of a run that say how much was simulated."""
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
 """A number of a warning, and no part of a name."""
-_OF_JOB = re.compile(r"^(?:jobs|streams|flows)\.(?P<job>.*)\.\w+_(?P<unit>us|gbps)$")
-"""Times and rates of a job, in which the model has an error."""
 
 
 @dataclass(frozen=True)
@@ -147,8 +134,7 @@ def with_conditions(scenario: SampledScenario) -> SampledScenario:
     """Give the rows of samples the conditions of the error of the model."""
     changes = scenario.overrides
     jobs = conditions_of_jobs(scenario.resolve({}), scenario.text, changes)
-    columns = {f"{CONDITIONS}{job}": _BETWEEN.join(each) for job, each in jobs.items()}
-    return replace(scenario, conditions=columns)
+    return replace(scenario, conditions=columns(jobs))
 
 
 def sobol(dimensions: int, count: int, seed: int) -> list[list[float]]:
@@ -402,53 +388,9 @@ def _result(
     )
 
 
-def errors_in(row: Mapping[str, Any]) -> dict[str, Further]:
-    """Return the error of the model in each job, by the conditions in a row of a dataset."""
-    names = [name for name in row if name.startswith(CONDITIONS) and row[name]]
-    return {name.removeprefix(CONDITIONS): _further(row[name]) for name in names}
-
-
-@cache
-def _further(conditions: str) -> Further:
-    return errors_at([Conditions(*conditions.split(_BETWEEN))])[0].further
-
-
-def together_of(
-    figure: str, values: Sequence[float], errors: Mapping[str, Further]
-) -> Interval | None:
-    """Return the interval of 90 % of a time or a rate of a job, with the error of the model."""
-    name = _OF_JOB.match(figure)
-    if name is None or name["job"] not in errors:
-        return None
-    return together(values, errors[name["job"]], is_time=name["unit"] == "us")
-
-
-def together(values: Sequence[float], error: Further, *, is_time: bool) -> Interval:
-    """Return the interval of 90 % by samples of a figure and the error of the model together.
-
-    Each sample is as likely as the others, and so is each of the quantiles of the error.
-    """
-    ends = quantiles(error.applied(values, QUANTILES, is_time=is_time))
-    return Interval(ends[0], ends[-1])
-
-
 def _model_errors(complete: SampledScenario, resolved: str) -> dict[str, ModelError]:
     conditions = conditions_of_jobs(resolved, complete.text, complete.overrides)
     return dict(zip(conditions, errors_at(conditions.values()), strict=True))
-
-
-def conditions_of_jobs(
-    resolved: str, text: str, changes: Mapping[str, object]
-) -> dict[str, Conditions]:
-    """Return the conditions of the times of each job of a resolved scenario.
-
-    ``text`` and ``changes`` are what it is resolved from: it has the figures of its interconnect,
-    and no name of it.
-    """
-    scenario = tomllib.loads(resolved)
-    stated = tomllib.loads(text).get("interconnect", {}).get("profile", "")
-    scenario["interconnect"] = {"profile": changes.get("interconnect.profile", stated)}
-    return {job["name"]: conditions_of(scenario, job) for job in scenario["job"]}
 
 
 def figures_of(row: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
