@@ -167,7 +167,10 @@ impl Entropies {
             LoadBalancing::Oblivious | LoadBalancing::Bitmap => return None,
             LoadBalancing::Reps | LoadBalancing::Mixed => [turn, draws],
         };
-        let penalties = joined(penalties.iter().map(|&penalty| penalty.into()));
+        // Of tens of thousands of values few have one, and most of the time none.
+        let has_penalties = penalties.iter().fold(0, |any, penalty| any | penalty) != 0;
+        let words = penalties.iter().filter(|_| has_penalties).map(|&penalty| penalty.into());
+        let penalties = joined(words);
         let recycled = joined(recycled.iter().map(|&value| value.into()));
         Some(joined(uses.map(u64::from).into_iter().chain([penalties, recycled, reps.word(now)])))
     }

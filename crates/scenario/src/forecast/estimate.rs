@@ -399,7 +399,7 @@ fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64, topology
         let until_end = carried.map(|bytes| bytes.saturating_mul(size.receivers));
         let bytes = size.bytes.into_iter().chain(until_end).min()?;
         let messages = match (size.messages, size.bytes) {
-            // Of barriers, whose packets have no payload.
+            // Barriers send packets without payload.
             (Some(messages), Some(0)) => messages,
             (Some(messages), Some(whole)) => (messages as f64 * bytes as f64 / whole as f64) as u64,
             (Some(_), None) => return None,

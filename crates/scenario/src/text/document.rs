@@ -239,9 +239,12 @@ fn take_out(root: &mut Value, key: &str) -> Result<(), InputError> {
         Value::Array(list) => part.parse::<usize>().ok().and_then(|index| list.get_mut(index)),
         other => other.get_mut(part),
     });
-    let value = around.and_then(Value::as_table_mut).and_then(|table| table.remove(last));
-    let missing = || InputError::new(key, "not in the scenario", "a key that can be taken out");
-    value.map(drop).ok_or_else(missing)
+    let missing = |found: &str| InputError::new(key, found, "a key of a table");
+    match around {
+        Some(Value::Table(table)) => table.remove(last).map(drop).ok_or_else(|| missing("not in the scenario")),
+        Some(Value::Array(_)) => Err(missing("an element of a list")),
+        _ => Err(missing("not in the scenario")),
+    }
 }
 
 /// Puts a value at a dotted key, making tables on the way.

@@ -118,10 +118,12 @@ fn an_override_without_a_value_takes_a_key_out() {
     assert!(parsed.run.fast_forward.is_none() && parsed.run.end.is_some());
     let job = set("job.0.workload.osu_latency.iterations").unwrap().resolved();
     assert!(job.contains("iterations = 1000") && job.contains("bytes = \"8B\""), "{job}");
-    for key in ["run.fast_foward", "job.1.name", "job.0", "seed.x", ""] {
+    for key in ["run.fast_foward", "job.1.name", "seed.x", ""] {
         let mistake = set(key).unwrap_err().to_string();
-        assert!(mistake.contains("not in the scenario; expected a key that can be taken out"), "{mistake}");
+        assert!(mistake.contains("not in the scenario; expected a key of a table"), "{mistake}");
     }
+    let mistake = set("job.0").unwrap_err().to_string();
+    assert_eq!(mistake, "override: job.0: an element of a list; expected a key of a table");
 }
 
 #[test]
