@@ -19,7 +19,7 @@ ENDS = {"|", "||", "&&", ">", "<", ";", ")"}
 def examples() -> Iterator[str]:
     for _, command in commands():
         lines = (command.epilog or "").replace("\n--", " --").splitlines()
-        yield from (line for line in lines if PROGRAM in line)
+        yield from lines
 
 
 def in_fences(guide: Path) -> Iterator[str]:
@@ -31,7 +31,7 @@ def in_fences(guide: Path) -> Iterator[str]:
 def words_of(lines: Iterator[str]) -> list[list[str]]:
     """Return the words behind the program's name in each command, without redirections."""
     result = []
-    for line in lines:
+    for line in (line for line in lines if PROGRAM in line):
         after = shlex.split(re.sub(r"\$\(|\)", " ; ", line), comments=True)
         while PROGRAM in after:
             after = after[after.index(PROGRAM) + 1 :]

@@ -239,7 +239,7 @@ fn take_out(root: &mut Value, key: &str) -> Result<(), InputError> {
         Value::Array(list) => part.parse::<usize>().ok().and_then(|index| list.get_mut(index)),
         other => other.get_mut(part),
     });
-    let missing = |found: &str| InputError::new(key, found, "a key of a table");
+    let missing = |mistake: &str| InputError::new(key, mistake, "a key of a table");
     match around {
         Some(Value::Table(table)) => table.remove(last).map(drop).ok_or_else(|| missing("not in the scenario")),
         Some(Value::Array(_)) => Err(missing("an element of a list")),
