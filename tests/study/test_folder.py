@@ -8,6 +8,8 @@ import pytest
 
 from etherweave.report import write_study
 from etherweave.study import load_study, load_study_result, read_record, run_study, shipped
+from etherweave.study.records import recorded_times, write_record
+from etherweave.study.results import StudyResult
 from support.command_line import invoke
 
 pytestmark = pytest.mark.usefixtures("workers_of_this_process")
@@ -141,6 +143,12 @@ def test_a_recorded_run_is_counted_by_the_bounds_of_now(folder: Path) -> None:
     (folder / "record.json").write_text("{}")
     with pytest.raises(ValueError, match=r"record\.json: expected what `etherweave study NAME"):
         read_record(folder)
+
+
+def test_a_record_keeps_a_processor_time_of_a_few_milliseconds(folder: Path) -> None:
+    # Workers that are warm, as those of this process, take 10 ms for a ping.
+    write_record(StudyResult(load_study(folder), [], folder, taken_s={"ping.usual": 0.012}), 0.012)
+    assert recorded_times(folder) == {"ping.usual": 0.012}
 
 
 @pytest.mark.parametrize("more", [[], ["--fresh", "--full"], ["--fresh", "--only", "ping.slow"]])

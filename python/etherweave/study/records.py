@@ -69,7 +69,7 @@ def write_record(result: StudyResult, processor_s: float) -> None:
     values = {check.id: check.value for check in (*result.checks, *kept)}
     computed = {name: value if math.isfinite(value) else None for name, value in values.items()}
     taken_s = {name: round(taken_s, 3) for name, taken_s in sorted(result.taken_s.items())}
-    facts = {"processor_s": round(processor_s, 1), "taken_s": taken_s, "computed": computed}
+    facts = {"processor_s": round(processor_s, 3), "taken_s": taken_s, "computed": computed}
     write_json(result.study.home / RECORD, facts)
 
 
