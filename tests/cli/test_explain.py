@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import etherweave
-from etherweave.api.limits import BAR, JobLimits, difference, limits, time_words
+from etherweave.api.limits import BAR, JobLimits, Stretch, difference, limits, time_words
 from etherweave.api.path_shares import by_call, by_collective, by_iteration
 from etherweave.api.what_if import Answer, what_if
+from etherweave.cli.explain import explanation
 from etherweave.pages import write_report
 from support import command_line
 
@@ -197,6 +198,12 @@ def test_streams_are_left_out_by_name_and_have_answers(tmp_path: Path) -> None:
     assert "no difference: all hosts are on one switch" in text
 
 
+def test_streams_without_an_end_have_no_answer_and_say_why() -> None:
+    file = SCENARIOS / "incast_roce.toml"
+    text = command_line.run_here("explain", file, "--what-if", "--set", "run.end=2.1ms").stdout
+    assert "\n  what if: not known: no stream ends before the run does" in text
+
+
 def test_a_result_without_ranks_says_which_key_is_missing(tmp_path: Path) -> None:
     unseen = {key: COPIES[key] for key in COPIES if key != "observe"}
     etherweave.run(unseen).save(tmp_path / "result")
@@ -330,7 +337,7 @@ def test_the_cost_of_a_taper_is_named_by_uplinks_and_whose_packets_go_first(tmp_
     more = slow.kinds_ns["uplinks"] - fast.kinds_ns.get("uplinks", 0.0)
     assert more > 0.3 * (slow.time_ns - fast.time_ns)
     words = difference(slow, fast)
-    assert f"collisions at uplinks {time_words(more)}, most at leaf" in words
+    assert f"taper at uplinks {time_words(more)}, most at leaf" in words
     assert "'s uplinks, behind packets of halo" in words
     for number, result in enumerate(results):
         result.save(tmp_path / str(number))
@@ -338,6 +345,52 @@ def test_the_cost_of_a_taper_is_named_by_uplinks_and_whose_packets_go_first(tmp_
     time = time_words(slow.time_ns - fast.time_ns)
     assert f"halo takes {time} more in simulated x1 than in simulated x3: " in page
     assert "'s uplinks, behind packets of halo" in page
+
+
+def test_a_queue_at_the_only_uplink_of_a_leaf_is_no_collision() -> None:
+    [job] = limits(etherweave.run(taper(1), {"observe.ranks": True, "observe.waits": True}))
+    uplinks = {f"taper at {leaf}'s uplinks" for leaf in ("leaf0", "leaf1")}
+    assert next(iter(job.groups_ns)) in uplinks
+    assert "taper at leaf0 to core0" in {cause.words for cause in job.causes_ns}
+
+
+def limits_of(parts: list[tuple[str, float, float]]) -> JobLimits:
+    return JobLimits("job", [Stretch(0, "host0", part, 0, at, end) for part, at, end in parts])
+
+
+@pytest.mark.parametrize(
+    ("time_us", "drops", "expected"),
+    [
+        (9.96, 0, "  nothing alone saves 1%"),
+        (8.0, 0, "  most is saved where all links are twice as fast: 20%"),
+        (26.0, 271, "26.000 us +160.0%; 271 packets dropped"),
+    ],
+)
+def test_answers_say_what_is_saved_and_what_is_dropped(
+    time_us: float, drops: int, expected: str
+) -> None:
+    job = limits_of([("computation", 0, 9_000), ("latency", 9_000, 10_000)])
+    words = "all links are twice as fast"
+    answer = Answer("rate", words, "network", "job", 10.0, time_us, drops=drops)
+    assert expected in "\n".join(explanation([job], [answer], 0))
+
+
+def test_the_first_line_says_that_another_place_is_busy_at_the_same_time() -> None:
+    answers = [
+        Answer(name, name, place, "job", 10.0, time_us)
+        for name, place, time_us in (("calls", "host", 9.5), ("fabric", "network", 8.0))
+    ]
+    job = limits_of([("mpi_copy", 0, 7_000), ("latency", 7_000, 10_000)])
+    first, *_, last = explanation([job], answers, 0)
+    assert first.endswith("; the network is busy at the same time")
+    assert last.endswith("of the host nothing alone saves more than 5%")
+
+
+def test_the_longest_parts_are_in_json(scenario: Path) -> None:
+    [job] = explained(scenario, "--no-ports", "--longest", "2")["jobs"]
+    first, second = job["longest_parts"]
+    assert first["time_us"] >= second["time_us"] > 0
+    assert first["host"].startswith("host")
 
 
 def test_a_bar_has_its_places_in_the_order_of_their_shares(scenario: Path, tmp_path: Path) -> None:

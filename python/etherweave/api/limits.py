@@ -8,6 +8,7 @@ stays short.
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, repeat
@@ -61,6 +62,8 @@ KINDS = {
 QUEUES = {
     "up": "uplinks",
     "down": "downlinks",
+    "only_up": "uplinks",
+    "only_down": "downlinks",
     "switch": "switches",
     "to_host": "incast",
     "of_host": "nic",
@@ -104,12 +107,19 @@ class Cause:
     """The other end of the link there; empty of a host that takes packets too slowly."""
     link: str
     """Link of the port: ``of_host`` or ``to_host``; between switches ``up`` or ``down``, where one
-    end has hosts, and ``switch`` otherwise."""
+    end has hosts, and ``switch`` otherwise. ``only_up`` and ``only_down`` where that end has one
+    uplink, so that packets have no other path."""
 
     @property
     def kind(self) -> str:
         """One of :data:`KINDS`."""
         return QUEUES[self.link] if self.reason == "queue" else self.reason
+
+    @property
+    def kind_words(self) -> str:
+        """Say the kind; a queue is no collision where its packets have no other path."""
+        is_taper = self.reason == "queue" and self.link.startswith("only_")
+        return f"taper at {self.kind}" if is_taper else KINDS[self.kind]
 
     @property
     def place(self) -> str:
@@ -130,8 +140,8 @@ class Cause:
     @property
     def group(self) -> str:
         """Say it of the whole place."""
-        if self.kind in ("uplinks", "downlinks", "switches"):
-            return f"collisions at {self.place}"
+        if self.reason == "queue" and self.link not in ("of_host", "to_host"):
+            return f"{self._queue} at {self.place}"
         if self.reason == "window" and self.cause_node:
             return f"windows and rates because of {self._holder}"
         return self.words
@@ -142,8 +152,7 @@ class Cause:
         port = f"{self.node} to {self.peer}"
         match self.reason:
             case "queue":
-                kind = {"of_host": "other messages", "to_host": "incast"}
-                return f"{kind.get(self.link, 'collisions')} at {port}"
+                return f"{self._queue} at {port}"
             case "own":
                 return f"packets of the same message at {port}"
             case "pause":
@@ -158,6 +167,11 @@ class Cause:
                 return f"packets lost behind {port}"
             case _:
                 return f"other waits at {port}" if self.node else "other waits"
+
+    @property
+    def _queue(self) -> str:
+        names = {"of_host": "other messages", "to_host": "incast"}
+        return names.get(self.link, self.kind_words.split()[0])
 
     @property
     def _holder(self) -> str:
@@ -247,6 +261,10 @@ class JobLimits:
         of_group = [wait for wait in self.waits if wait.of_job and wait.cause.group == group]
         return ", ".join(list(_sums((wait.of_job, wait.time_ns) for wait in of_group))[:RANKS_MAX])
 
+    def longest(self, count: int) -> list[Stretch]:
+        """List the longest parts."""
+        return sorted(self.path, key=lambda part: (-part.time_ns, part.start_ns))[:count]
+
     def bar(self) -> str:
         """Draw the places as one bar, with their shares."""
         places = {place: time / self.time_ns for place, time in self.places_ns.items()}
@@ -325,12 +343,12 @@ def _ports(slow: JobLimits, fast: JobLimits) -> str:
     causes = [cause for cause in slow.causes_ns if cause.kind == kind and cause.node]
     total = sum(slow.kinds_ns.values()) - sum(fast.kinds_ns.values())
     others = " (those of other kinds are shorter)" if time > total else ""
-    words = f"{KINDS[kind]} {time_words(time)}{others}"
+    words = f"{time_words(time)}{others}"
     if not causes:
-        return words
+        return f"{KINDS[kind]} {words}"
     most = max(causes, key=lambda cause: groups[cause.group])
     behind = slow.jobs_ahead(most.group)
-    words = f"{words}, most at {most.place}"
+    words = f"{most.kind_words} {words}, most at {most.place}"
     return f"{words}, behind packets of {behind}" if behind else words
 
 
@@ -404,20 +422,18 @@ def _links(result: Result) -> Callable[[str, str], str]:
     """Say what the link of a port is; all hosts that send or receive anything have a flow."""
     ends = ("source_host", "destination_host")
     hosts = {host for end in ends for host in result.values("flows", end)}
-    leaves = {
-        peer
-        for node, peer in zip(
-            result.values("ports", "node"), result.values("ports", "peer"), strict=True
-        )
-        if node in hosts
-    }
+    columns = (result.values("ports", "node"), result.values("ports", "peer"))
+    ports = list(zip(*columns, strict=True))
+    leaves = {peer for node, peer in ports if node in hosts}
+    uplinks = Counter(node for node, peer in ports if node in leaves and peer not in hosts | leaves)
 
     def link(node: str, peer: str) -> str:
         if node in hosts or peer in hosts:
             return "of_host" if node in hosts else "to_host"
-        return {(True, False): "up", (False, True): "down"}.get(
-            (node in leaves, peer in leaves), "switch"
-        )
+        if (node in leaves) == (peer in leaves):
+            return "switch"
+        leaf, direction = (node, "up") if node in leaves else (peer, "down")
+        return f"only_{direction}" if uplinks[leaf] == 1 else direction
 
     return link
 

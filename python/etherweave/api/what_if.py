@@ -56,6 +56,7 @@ class Answer:
     time_us: float | None  # Its time without this one [us]; None where that is not known.
     reason: str = ""  # Why it is not.
     is_as_it_is: bool = False  # Whether the scenario has no such limit, so that nothing changes.
+    drops: int = 0  # Packets that the changed run drops.
 
     @property
     def saved(self) -> float | None:
@@ -247,18 +248,23 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
         scenario = tomllib.loads(resolved)
         scenario.pop("observe", None)
         values: dict[str, float] = {}
-        is_as_it_is = False
+        is_as_it_is, drops = False, 0
         try:
             reason = question.change(scenario)
             is_as_it_is = bool(reason) and reason not in (NO_RATES, NO_SPRAYING)
             if not reason:
-                reason, values = "the job has no times", job_times(simulate(scenario))
+                done = simulate(scenario)
+                reason, values, drops = "the job has no times", job_times(done), _drops(done)
         except ScenarioError as error:
             mistake = error.mistakes[0]
             reason = f"{mistake.key}: {mistake.reason}" if mistake.key else mistake.reason
         for job, base_us in times.items():
             named = (question.name, question.words, question.place)
-            yield Answer(*named, job, base_us, values.get(job), reason, is_as_it_is)
+            yield Answer(*named, job, base_us, values.get(job), reason, is_as_it_is, drops)
+
+
+def _drops(result: Result) -> int:
+    return int(sum(result.values("ports", "drops_packets")))
 
 
 def job_times(result: Result) -> dict[str, float]:

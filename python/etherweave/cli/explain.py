@@ -27,7 +27,8 @@ etherweave explain result --job halo3d --longest 20
 etherweave explain result --ports
 etherweave explain result --json"""
 LONGEST = 8  # Stretches of a path that are printed.
-SHOWN_MIN = 0.005  # Least part of a time that is not printed as 0 %.
+SAVED_MIN = 0.01  # Share of a job's time from which on a saving is named.
+NO_TIMES = "not known: no stream ends before the run does, so that there is no time to compare"
 CAUSES = 6  # Causes of waits in the network that are printed.
 
 
@@ -77,8 +78,9 @@ def explain(
                 if job in (None, answer.job)
             ]
     if as_json:
-        return print(_json(own, answers, left_out))
-    return print("\n".join([*_text(own, answers, longest), *_others(left_out, answers)]))
+        return print(_json(own, answers, left_out, longest))
+    others = _others(left_out, answers, NO_TIMES if if_not else "")
+    return print("\n".join([*explanation(own, answers, longest), *others]))
 
 
 def _simulate(
@@ -137,7 +139,7 @@ def _left_out(result: Result, job: str | None) -> list[str]:
     return [own["name"] for own in jobs if own["name"] not in known and job in (None, own["name"])]
 
 
-def _others(left_out: list[str], answers: list[Answer]) -> list[str]:
+def _others(left_out: list[str], answers: list[Answer], no_answer: str) -> list[str]:
     """Say which jobs have no path, and how long their streams take without a limit."""
     reason = "no rank takes time, and streams have no path; `etherweave report` has their rates"
     return [
@@ -145,18 +147,27 @@ def _others(left_out: list[str], answers: list[Answer]) -> list[str]:
         for name in left_out
         for line in (
             f"{name}: left out: {reason}, ports and queues",
-            *_answers([own for own in answers if own.job == name]),
+            *(
+                _answers([own for own in answers if own.job == name])
+                or [f"  what if: {no_answer}"] * bool(no_answer)
+            ),
         )
     ]
 
 
-def _json(job_limitses: list[JobLimits], answers: list[Answer], left_out: list[str]) -> str:
+def _json(
+    job_limitses: list[JobLimits], answers: list[Answer], left_out: list[str], longest: int
+) -> str:
     jobs = [
         {
             "job": job_limits.job,
             **job_limits.figures(),
             **share_figures(job_limits),
             "causes": _causes_of(job_limits),
+            "longest_parts": [
+                {**asdict(part), "time_us": part.time_ns / 1e3}
+                for part in job_limits.longest(longest)
+            ],
         }
         for job_limits in job_limitses
     ]
@@ -167,6 +178,7 @@ def _json(job_limitses: list[JobLimits], answers: list[Answer], left_out: list[s
             "base_us": answer.base_us,
             "time_us": answer.time_us,
             "reason": answer.reason if answer.time_us is None else None,
+            "dropped_packets": answer.drops,
         }
         for answer in answers
     ]
@@ -180,11 +192,14 @@ def _causes_of(job_limits: JobLimits) -> list[dict[str, Any]]:
     ]
 
 
-def _text(job_limitses: list[JobLimits], answers: list[Answer], longest: int) -> Iterator[str]:
+def explanation(
+    job_limitses: list[JobLimits], answers: list[Answer], longest: int
+) -> Iterator[str]:
+    """Write what limits each job, line by line, with what it takes without a limit."""
     for job_limits in job_limitses:
         own = [answer for answer in answers if answer.job == job_limits.job]
         yield from (
-            job_limits.sentence(),
+            job_limits.sentence() + _overlap(job_limits, own),
             *_bars(job_limits),
             *_causes(job_limits),
             *share_lines(job_limits),
@@ -218,9 +233,7 @@ def _causes(job_limits: JobLimits) -> list[str]:
 
 
 def _longest(job_limits: JobLimits, count: int) -> list[str]:
-    stretches = sorted(job_limits.path, key=lambda stretch: (-stretch.time_ns, stretch.start_ns))[
-        :count
-    ]
+    stretches = job_limits.longest(count)
     return ["  longest parts:"] * bool(stretches) + [f"    {_stretch(part)}" for part in stretches]
 
 
@@ -239,7 +252,7 @@ def _answers(answers: list[Answer]) -> list[str]:
     lines = [
         f"    {answer.words:{width}} "
         + (
-            f"{answer.time_us:12.3f} us {-(answer.saved or 0):+7.1%}"
+            f"{answer.time_us:12.3f} us {-(answer.saved or 0):+7.1%}{_drops(answer)}"
             if answer.time_us is not None
             else f"{'no difference' if answer.is_as_it_is else 'not known'}: {answer.reason}"
         )
@@ -248,17 +261,32 @@ def _answers(answers: list[Answer]) -> list[str]:
     return [f"  what if (now {answers[0].base_us:.3f} us):", *lines]
 
 
+def _drops(answer: Answer) -> str:
+    """Say that the changed run lost packets: it may take longer for that."""
+    return f"; {answer.drops:,} packets dropped" if answer.drops else ""
+
+
 def _most(job_limits: JobLimits, answers: list[Answer]) -> list[str]:
     """Say what saves most, and where that is not what the path spends most of its time on."""
     saved = {answer.saved: answer for answer in answers if answer.saved}
-    if not saved or max(saved) < SHOWN_MIN:
+    if not saved or max(saved) <= 0:
         return []
-    most = saved[max(saved)]
+    if max(saved) < SAVED_MIN:
+        return [f"  nothing alone saves {SAVED_MIN:.0%}"]
+    line = f"  most is saved where {saved[max(saved)].words}: {max(saved):.0%}"
+    if not _overlap(job_limits, answers):
+        return [line]
     place = next(iter(job_limits.places_ns))
     of_place = [share for share, answer in saved.items() if answer.place == place]
-    line = f"  most is saved where {most.words}: {max(saved):.0%}"
-    if most.place == place or not of_place:
-        return [line]
     rest = f"of {PLACES[place]} nothing alone saves more than {max(0.0, *of_place):.0%}"
-    both = f"{PLACES[place]} and {PLACES[most.place]} are busy at the same time"
-    return [f"{line}; {both}: {rest}"]
+    return [f"{line}; {rest}"]
+
+
+def _overlap(job_limits: JobLimits, answers: list[Answer]) -> str:
+    """Say that another place is busy at once: most is saved there, though the path is here."""
+    saved = {answer.saved: answer.place for answer in answers if answer.saved}
+    place = next(iter(job_limits.places_ns))
+    if not saved or max(saved) < SAVED_MIN or place not in saved.values():
+        return ""
+    other = saved[max(saved)]
+    return "" if other == place else f"; {PLACES[other]} is busy at the same time"
