@@ -67,19 +67,24 @@ impl Occupations {
         Occupations { iterations, calls, lengths: of_graphs(logs) }
     }
 
-    /// Occupation of a rank of a graph just before a time by a message with a tag.
-    pub fn of_message(&self, rank: &RankLog, tag: Option<u32>, time: Time) -> Occupation {
+    /// Call of a rank of a graph to which a message with a tag belongs.
+    pub fn call_of_message(&self, rank: &RankLog, tag: Option<u32>) -> Call {
         let tag = tag.map(shared);
         let bytes = tag.and_then(|tag| self.lengths.get(&(rank.job, tag)).copied()).unwrap_or(0);
-        Occupation { call: Call { tag, number: None, bytes }, ..self.until(rank, time) }
+        Call { tag, number: None, bytes }
     }
 
-    /// Occupation of a rank just before a time, as its program says.
-    pub fn until(&self, rank: &RankLog, time: Time) -> Occupation {
+    /// Whether a rank measures any iteration: the far end of a pair and servers do not.
+    pub fn has_iterations(&self, rank: &RankLog) -> bool {
+        !self.iterations[rank.number as usize].is_empty()
+    }
+
+    /// Occupation of a rank just before a time, as its program says, in the iterations of the rank that measures.
+    pub fn until(&self, rank: &RankLog, measuring: &RankLog, time: Time) -> Occupation {
         let calls = &self.calls[rank.number as usize];
         let call =
             calls.partition_point(|&(at, _)| at < time).checked_sub(1).map_or(Call::default(), |own| calls[own].1);
-        Occupation { iteration: lasting(&self.iterations[rank.number as usize], time), call }
+        Occupation { iteration: lasting(&self.iterations[measuring.number as usize], time), call }
     }
 }
 

@@ -130,7 +130,7 @@ rows! {
         start: Time ["start_ns"];
         /// End of the part.
         end: Time ["end_ns"];
-        /// Measured iteration of the rank, from 0; none outside.
+        /// Measured iteration, from 0; none outside.
         iteration: Option<u32> ["iteration"];
         /// Tag of the collective that the rank calls, or of a message of a graph; in tables what messages with it are
         /// for, empty where that is not known, and the communicator of a collective.
@@ -255,6 +255,8 @@ struct Walk<'s> {
     ranks: &'s [RankLog],
     occupations: &'s Occupations,
     around: &'s Surroundings<'s>,
+    /// Rank whose iterations the path is in: the one that it passed last of those that measure any.
+    measuring: &'s RankLog,
     /// Occupation of the rank at the place that the walk has reached.
     occupation: Occupation,
     rows: Vec<PathRow>,
@@ -267,8 +269,9 @@ impl<'s> Walk<'s> {
         (ranks, occupations): (&'s [RankLog], &'s Occupations),
         around: &'s Surroundings<'s>,
     ) -> Walk<'s> {
-        let occupation = Occupation::default();
-        Walk { logs, ranks, occupations, around, occupation, rows: Vec::new(), messages: Vec::new() }
+        let (occupation, rows, messages) = (Occupation::default(), Vec::new(), Vec::new());
+        let measuring = ranks.iter().find(|rank| occupations.has_iterations(rank)).unwrap_or(&ranks[0]);
+        Walk { logs, ranks, occupations, around, measuring, occupation, rows, messages }
     }
 
     /// The path and its messages, the first part first.
@@ -297,14 +300,18 @@ impl<'s> Walk<'s> {
         let mut steps = self.logs.steps(self.log(rank));
         let (mut place, mut awaited) = (steps.ended(time), Awaited::Nothing);
         while time > first {
-            self.occupation = self.occupations.until(self.log(rank), time);
+            let log = self.log(rank);
+            if self.occupations.has_iterations(log) {
+                self.measuring = log;
+            }
+            self.occupation = self.occupations.until(log, self.measuring, time);
             while place > 0 && steps.end(place - 1) > time {
                 place -= 1;
             }
             let previous = place.checked_sub(1).map(|place| steps.step(place));
             if let Some(step) = previous.filter(|step| step.end == time) {
                 place -= 1;
-                self.occupy(rank, |logs| step.tag.or_else(|| logs.tag(&step.handled?)), time);
+                self.occupy(rank, |logs| step.tag.or_else(|| logs.tag(&step.handled?)));
                 self.add_step(rank, &step);
                 awaited = awaited.and_before(step);
                 time = step.start;
@@ -315,7 +322,7 @@ impl<'s> Walk<'s> {
                 Awaited::Message(handled, at)
                     if let Some(origin) = self.origin(&handled, at).filter(|origin| origin.at < time) =>
                 {
-                    self.occupy(rank, |logs| logs.tag(&handled), time);
+                    self.occupy(rank, |logs| logs.tag(&handled));
                     self.add_message(rank, (handled.name, &origin), first, time);
                     (rank, time, awaited) = (origin.rank.unwrap_or(rank), origin.at, Awaited::Nothing);
                     steps = self.logs.steps(self.log(rank));
@@ -323,7 +330,7 @@ impl<'s> Walk<'s> {
                 }
                 Awaited::Message(..) | Awaited::Room(_) | Awaited::Nothing => {
                     if let Awaited::Message(handled, _) = awaited {
-                        self.occupy(rank, |logs| logs.tag(&handled), time);
+                        self.occupy(rank, |logs| logs.tag(&handled));
                     }
                     self.add(rank, awaited.part(), rank, idle_from, time);
                     if let Awaited::Room(acknowledged) = awaited {
@@ -335,11 +342,11 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Notes the message that a rank of a graph is busy with before a time.
-    fn occupy(&mut self, rank: u32, tag: impl FnOnce(&RankLogs) -> Option<u32>, time: Time) {
+    /// Notes the message that a rank of a graph is busy with.
+    fn occupy(&mut self, rank: u32, tag: impl FnOnce(&RankLogs) -> Option<u32>) {
         let log = self.log(rank);
         if log.is_graph {
-            self.occupation = self.occupations.of_message(log, tag(self.logs), time);
+            self.occupation.call = self.occupations.call_of_message(log, tag(self.logs));
         }
     }
 

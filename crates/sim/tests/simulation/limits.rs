@@ -182,6 +182,23 @@ fn parts_have_the_iteration_and_the_call_of_a_collective_to_which_they_belong() 
     assert_eq!(time(&inside) + time(&outside), path.last().unwrap().end.as_ps());
 }
 
+/// Rank 0 measures its round trips, and rank 1 measures nothing: what rank 1 does is of the round trip of rank 0.
+#[test]
+fn iterations_of_a_pair_are_those_of_the_rank_that_measures() {
+    let (asks, answers) = (Rank::new(0), Rank::new(1));
+    let to = |peer, tag| Op::Isend { peer, tag, bytes: 8 };
+    let from = |peer, tag| Op::Irecv { peer, tag, bytes: 8 };
+    let ask = vec![Op::IterationStart, to(answers, 1), from(answers, 2), Op::WaitAll, Op::IterationEnd];
+    let answer = vec![from(asks, 1), Op::WaitAll, to(asks, 2), Op::WaitAll];
+    let programs = [Block::measured(ask, 3), Block { repeat: 3, ..Block::unmeasured(answer) }];
+    let report = run(&of_two(roce(), Traffic::Ranks(programs.map(|block| Program::new([block])).into())), 1);
+    let path = report.observed.expect("ranks are observed").path;
+    let own = |number| path.iter().filter(move |row| row.iteration == number);
+    let time = |number| own(number).map(|row| row.end.since(row.start).as_ps()).sum::<u64>();
+    let of_rank_0: Vec<u64> = report.iterations.iter().map(|row| row.duration.as_ps()).collect();
+    assert_eq!((0..3).map(|number| time(Some(number))).collect::<Vec<_>>(), of_rank_0, "{path:?}");
+}
+
 /// Rank 0 sends 1 MiB with tag 7, and rank 1 answers with tag 9: over both transports, within a host, and in flow-level
 /// mode.
 #[test]
