@@ -37,8 +37,8 @@ pub struct TracedMessage {
 /// Cause that holds a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HoldCause {
-    /// A port that sends without a break.
-    Busy(PortIndex),
+    /// A port that sends without a break, most of it packets of a connection, by the number of its sending end.
+    Busy(PortIndex, Option<u32>),
     /// The host at the far end of a port.
     Receiver(PortIndex),
     /// The link of a port itself: credits on their way back.
@@ -98,6 +98,15 @@ impl PortTrace {
     pub fn held_since(&self, time: Time, held: Duration) -> Duration {
         let before = self.sent.iter().rev().find(|sent| sent.start <= time).or(self.sent.front());
         held - before.map_or(held, |before| before.held)
+    }
+
+    /// Sender whose packets the port has sent for longest since a time.
+    pub fn busiest_since(&self, time: Time) -> Option<u32> {
+        let mut times: BTreeMap<u32, Duration> = BTreeMap::new();
+        for sent in self.sent.iter().rev().take_while(|sent| sent.end > time) {
+            *times.entry(sent.sender).or_default() += sent.end.since(sent.start.max(time));
+        }
+        times.into_iter().max_by_key(|&(_, time)| time).map(|(sender, _)| sender)
     }
 
     /// Time for which the port has sent since a time.

@@ -123,11 +123,11 @@ impl Trace {
                 return HoldCause::Link(port);
             }
             if held <= busy {
-                return HoldCause::Busy(next);
+                return HoldCause::Busy(next, trace.busiest_since(since));
             }
             port = next;
         }
-        HoldCause::Busy(port)
+        HoldCause::Busy(port, self.ports[port].busiest_since(since))
     }
 }
 

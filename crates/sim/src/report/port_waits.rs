@@ -129,18 +129,30 @@ impl Division<'_> {
     fn wait_row(&self, message: &PathMessage, wait: &Wait) -> WaitRow {
         let (node, peer) = self.ends(wait.port);
         let row = |reason: &str| WaitRow { node, peer, reason: reason.to_owned(), ..empty(message) };
-        let caused = |row: WaitRow, (cause_node, cause_peer)| WaitRow { cause_node, cause_peer, ..row };
         match wait.reason {
             WaitReason::Behind(sender) if sender == message.name.connection => row("own"),
-            WaitReason::Behind(sender) => {
-                let (job, of_rank) = self.senders.get(&sender).copied().unwrap_or_default();
-                WaitRow { of_job: self.run.names.jobs[job as usize].clone(), of_rank, ..row("queue") }
-            }
-            WaitReason::Paused(cause) => caused(row("pause"), self.cause_names(cause)),
-            WaitReason::NoCredits(cause) => caused(row("credits"), self.cause_names(cause)),
+            WaitReason::Behind(sender) => self.behind(sender, row("queue")),
+            WaitReason::Paused(cause) => self.held(cause, row("pause")),
+            WaitReason::NoCredits(cause) => self.held(cause, row("credits")),
             WaitReason::Lost => row("lost"),
             WaitReason::Other if wait.is_of_host => row(WINDOW),
             WaitReason::Other => row("other"),
+        }
+    }
+
+    /// A wait with the job and the rank whose packets go first.
+    fn behind(&self, sender: u32, row: WaitRow) -> WaitRow {
+        let (job, of_rank) = self.senders.get(&sender).copied().unwrap_or_default();
+        WaitRow { of_job: self.run.names.jobs[job as usize].clone(), of_rank, ..row }
+    }
+
+    /// A hold with its cause, and of a busy port with the rank whose packets it sends most.
+    fn held(&self, cause: HoldCause, row: WaitRow) -> WaitRow {
+        let (cause_node, cause_peer) = self.cause_names(cause);
+        let row = WaitRow { cause_node, cause_peer, ..row };
+        match cause {
+            HoldCause::Busy(_, Some(sender)) => self.behind(sender, row),
+            HoldCause::Busy(_, None) | HoldCause::Receiver(_) | HoldCause::Link(_) => row,
         }
     }
 
@@ -159,7 +171,7 @@ impl Division<'_> {
 
     fn cause_names(&self, cause: HoldCause) -> Ends {
         match cause {
-            HoldCause::Busy(port) | HoldCause::Link(port) => self.ends(port),
+            HoldCause::Busy(port, _) | HoldCause::Link(port) => self.ends(port),
             HoldCause::Receiver(port) => (self.ends(port).1, String::new()),
         }
     }

@@ -389,10 +389,12 @@ fn a_pause_is_named_by_the_slow_receiver_that_causes_it() {
     }
 }
 
-/// Three hosts send to one, and wait for credits of the switch: its port to the receiver frees them.
+/// Three hosts send to one, and wait for credits of the switch: its port to the receiver frees them, and sends packets
+/// of these hosts meanwhile.
 #[test]
 fn missing_credits_are_named_by_the_port_that_frees_them() {
     let rows = waits(one_switch(6), with_credits(eager(), frames(8)), to_others(3, 200_000, |_| 3));
     let cause = |row: &WaitRow| (&*row.reason, &*row.cause_node, &*row.cause_peer) == ("credits", "switch0", "host3");
     assert!(share_of(&rows, |row| cause(row) && row.node.starts_with("host")) > 0.5, "{rows:?}");
+    assert!(rows.iter().filter(|row| cause(row)).all(|row| row.of_job == "job" && row.of_rank < 3), "{rows:?}");
 }
