@@ -4,11 +4,16 @@ import json
 import math
 import statistics
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from etherweave import _core
+from etherweave.api.scenario import Literal, ScenarioText
 from etherweave.study import StudyCheck, load_study
+from etherweave.sweeps import executor
+from etherweave.uncertainty import run_samples
 from etherweave.uncertainty.check_rows import (
     CALIBRATION,
     COLUMNS,
@@ -27,6 +32,7 @@ from etherweave.uncertainty.check_rows import (
     write,
 )
 from etherweave.uncertainty.model_errors import FORMS, Estimate, errors_at, form_score, model_errors
+from etherweave.uncertainty.together import columns, conditions_in, conditions_of_jobs
 from support.command_line import run_here
 
 LATENCY, COLLECTIVE = Conditions("latency"), Conditions("collective")
@@ -156,6 +162,50 @@ def test_conditions_of_a_job_are_those_of_check_rows() -> None:
     assert conditions_of(tcp, {"workload": {"fft": {}}}) == (
         *("iteration", "InfiniBand", TRANSPORTS[0], "", FITS[1], ""),
     )
+
+
+def test_a_job_with_a_transport_of_its_own_has_the_error_of_that_one() -> None:
+    scenario: dict[str, object] = {"transport": {"roce": {}}}
+    job = {"transport": {"tcp": {}}, "workload": {"osu_latency": {"bytes": "8B"}}}
+    assert conditions_of(scenario, job).transport == TRANSPORTS[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "interconnect"),
+    [
+        ({}, "InfiniBand"),
+        ({"interconnect": {"profile": "efa-100"}}, "of one vendor"),
+        ({"interconnect": Literal('{profile = "efa-100"}')}, "of one vendor"),
+        ({"interconnect.profile": Literal('"efa-100"')}, "of one vendor"),
+        ({"interconnect": None}, "Ethernet"),
+    ],
+)
+def test_a_job_has_the_interconnect_of_the_changes(
+    changes: dict[str, object], interconnect: str
+) -> None:
+    text = f"{BANDWIDTH}interconnect.profile = 'infiniband-edr'\n"
+    resolved = _core.resolve(text, "x", [])
+    assert conditions_of_jobs(resolved, text, changes)["bw"].interconnect == interconnect
+
+
+BANDWIDTH = """\
+topology.single_switch.hosts = 4
+job = [{ name = "bw", workload.osu_bw = { bytes = "1MiB", window = 4 } }]
+"""
+
+
+def test_a_link_limits_a_job_whose_time_is_little_more_than_that_of_the_link() -> None:
+    of_bandwidth = columns(_core.resolve(BANDWIDTH, "x", []), BANDWIDTH, {})
+    # 4 messages of 1 MiB at 100 Gb/s take 335.5 us, which are 90 % of 372.8 us.
+    for time_us, limit in ((372, LINK), (374, "")):
+        rows = [of_bandwidth | {"jobs.bw.median_us": time_us}]
+        assert conditions_in(rows)["bw"].limit == limit
+    assert conditions_in([of_bandwidth])["bw"].limit == "", "it has not ended"
+
+
+def test_samples_of_a_bandwidth_have_the_error_of_what_a_link_limits(tmp_path: Path) -> None:
+    result = run_samples(ScenarioText(BANDWIDTH, "bw"), 8, tmp_path, executor=executor("local", 1))
+    assert result.model_errors["bw"].conditions.limit == LINK
 
 
 def test_kept_rows_are_those_of_the_studies_and_nothing_is_fitted_to_them() -> None:

@@ -54,7 +54,7 @@ def _distributions(
         return []
     row = samples.row(0, named=True)
     point = stands.row(0, named=True) if len(stands) else {}
-    errors, none = errors_in(row), [()] * len(samples)
+    errors, none = errors_in(samples.to_dicts()), [()] * len(samples)
     figures = []
     for name in figures_of(row, axes):
         values = samples[name].to_list()

@@ -44,6 +44,7 @@ SAMPLE = "sample"  # Column of datasets whose rows are samples: their number.
 LOW, HIGH = 0.05, 0.95  # Quantiles at the ends of a band of samples.
 BANDS = "Medians of samples; bands: 90 % of samples"
 WITH_MODEL = "lighter, 90 % with the error of the model"
+_OF_MODEL = "_with the error of the model"  # Label of such bands and bars, in no legend.
 STEP = 0.4  # Width of the points of all lines at a name, of which one follows each 1.
 APART = 0.18  # Share of a logarithmic axis between two names in a small panel.
 DECADE = 10  # Ratio of the ends of an axis above which it is logarithmic.
@@ -83,19 +84,17 @@ def draw_sweep(
             f"{panels} panels of {', '.join(left)}; expected at most {PANEL_MAX}: draw rows of a "
             f"value by {left[0]}=VALUE, or average by mean={left[0]}"
         )
-    return write_svg(
-        lambda: _with_note(plot(table, **roles, panels=left), table, roles["y"], averaged), path
-    )
+    return write_svg(lambda: _with_note(plot(table, **roles, panels=left), table, averaged), path)
 
 
-def _with_note(figure: Figure, table: pl.DataFrame, y: str, averaged: Sequence[str]) -> Figure:
+def _with_note(figure: Figure, table: pl.DataFrame, averaged: Sequence[str]) -> Figure:
     """Write below a figure which axes it averages over, and what its bands are."""
     names = ", ".join(averaged)
     if SAMPLE in table.columns:
         over = f" over {names}" if averaged else ""
         note = BANDS.replace("samples;", f"samples{over};")
-        row = table.row(0, named=True)
-        note += f"; {WITH_MODEL}" if together_of(y, [1.0], errors_in(row)) else ""
+        drawn = [own.get_label() for axes in figure.axes for own in axes.collections]
+        note += f"; {WITH_MODEL}" if _OF_MODEL in drawn else ""
     elif averaged:
         band = "intervals of 95 %" if set(averaged) == {SEED} else "range of the runs"
         note = f"Means over {names}; bands and bars: {band}"
@@ -307,6 +306,7 @@ def _lines(
         order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
         means = means[order]
         at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
+        of_model: dict[str, Any] = {"color": colour, "label": _OF_MODEL}
         wide = [together_at(line.filter(pl.col(x).eq_missing(place)), y) for place in means[x]]
         label = None if name is None else literal(name)
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
@@ -315,7 +315,7 @@ def _lines(
             axes.vlines(at, means["low"], means["high"], color=colour, alpha=0.5, lw=2)
             for place, span in zip(at, wide, strict=True):
                 if span:
-                    axes.vlines([place], [span.low], [span.high], color=colour, alpha=0.3, lw=1)
+                    axes.vlines([place], [span.low], [span.high], alpha=0.3, lw=1, **of_model)
         if are_names or len(places) > LINE_MAX:
             axes.plot(at, means["mean"], linestyle="", **look)
             continue
@@ -324,7 +324,7 @@ def _lines(
         known = [span for span in wide if span]
         if len(known) == len(at):
             low, high = [span.low for span in known], [span.high for span in known]
-            axes.fill_between(at, low, high, color=colour, alpha=0.1, lw=0)
+            axes.fill_between(at, low, high, alpha=0.1, lw=0, **of_model)
 
 
 def together_at(rows: pl.DataFrame, figure: str) -> Interval | None:
@@ -335,11 +335,10 @@ def together_at(rows: pl.DataFrame, figure: str) -> Interval | None:
     if SAMPLE not in rows.columns or rows.is_empty():
         return None
     columns = [name for name in rows.columns if name.startswith(CONDITIONS)]
-    conditions = rows.select(columns).unique()
-    if len(conditions) != 1:
+    samples = rows.filter(pl.col(SAMPLE) >= 0).drop_nulls(figure)
+    if samples.is_empty() or len(rows.select(columns).unique()) != 1:
         return None
-    values = rows.filter(pl.col(SAMPLE) >= 0)[figure].drop_nulls().to_list()
-    return together_of(figure, values, errors_in(conditions.row(0, named=True))) if values else None
+    return together_of(figure, samples[figure].to_list(), errors_in(samples.to_dicts()))
 
 
 def _parts(rows: pl.DataFrame, panels: Sequence[str]) -> list[tuple[str, pl.DataFrame]]:

@@ -238,10 +238,12 @@ def write(rows: Iterable[CheckRow]) -> str:
 
 
 def conditions_of(scenario: Mapping[str, Any], job: Mapping[str, Any]) -> Conditions:
-    """Return the conditions of the times of a job, to whose benchmark nothing is fitted."""
-    transport = TRANSPORTS[0 if "tcp" in scenario["transport"] else 1]
-    (family, keys), *_ = job["workload"].items()
-    size = size_of(str(keys["bytes"])) if family.startswith("osu_") and "bytes" in keys else None
+    """Return the conditions of the times of a job, to whose benchmark nothing is fitted.
+
+    Whether a link limits it is not among them: :func:`limit_of` says it, once it has run.
+    """
+    transport = TRANSPORTS[0 if "tcp" in (job.get("transport") or scenario["transport"]) else 1]
+    size = _message(job["workload"])
     profile = str(scenario.get("interconnect", {}).get("profile", ""))
     kind, interconnect = kind_of(job["workload"]), interconnect_of(profile)
     return Conditions(kind, interconnect, transport, size_class(size), FITS[1])
@@ -255,14 +257,48 @@ def kind_of(workload: Mapping[str, Any]) -> str:
     >>> kind_of({"osu_latency": {"bytes": "1MiB"}}), kind_of({"halo3d": {}})
     ('bandwidth', 'iteration')
     """
-    (family, keys), *_ = workload.items()
+    family = next(iter(workload))
     kind = str(_table()["workloads"].get(family, "iteration"))
-    size = size_of(str(keys["bytes"])) if family.startswith("osu_") and "bytes" in keys else None
+    size = _message(workload)
     if kind == "latency" and size is not None and size > SMALL_MAX:
         return "bandwidth"
     if kind == "bandwidth" and size is not None and size < SMALL_MAX:
         return "message rate"
     return kind
+
+
+def _message(workload: Mapping[str, Any]) -> int | None:
+    """Return the size of the messages of a benchmark of OSU [bytes]; None of others."""
+    (family, keys), *_ = workload.items()
+    return size_of(str(keys["bytes"])) if family.startswith("osu_") and "bytes" in keys else None
+
+
+def link_us(scenario: Mapping[str, Any], job: Mapping[str, Any]) -> float:
+    """Return the time that a host's link is busy in an iteration [us]; 0 where it is not known.
+
+    It is known of benchmarks between two hosts with a rank and a port each, as of check rows.
+    """
+    (family, keys), *_ = job["workload"].items()
+    messages = {"osu_latency": 2, "osu_bw": keys.get("window"), "osu_bibw": keys.get("window")}
+    if family not in messages or "host_ports" in scenario:
+        return 0.0
+    if keys.get("pairs", 1) != 1 or job.get("ranks_per_host", 1) != 1:
+        return 0.0
+    (topology, *_) = scenario["topology"].values()
+    rate = topology.get("host_rate") or topology.get("rate")
+    size = _message(job["workload"])
+    return messages[family] * size / rate_of(str(rate)) * 1e6 if rate and size else 0.0
+
+
+def limit_of(link_us: float, time_us: float) -> str:
+    """Return the limit of a time, of which the link of a host is busy for a part [us].
+
+    Examples
+    --------
+    >>> limit_of(90, 100), limit_of(89, 100)
+    ('by the link', '')
+    """
+    return LINK if link_us and link_us >= _LINK_SHARE_MIN * time_us else ""
 
 
 @cache

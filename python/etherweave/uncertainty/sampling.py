@@ -24,7 +24,7 @@ from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
 from etherweave.uncertainty.intervals import DEGREE, Distribution, distribution, samples_min
 from etherweave.uncertainty.model_errors import ModelError, errors_at
-from etherweave.uncertainty.together import CONDITIONS, columns, conditions_of_jobs, together_of
+from etherweave.uncertainty.together import CONDITIONS, columns, conditions_in, together_of
 
 SAMPLES_MIN, SAMPLES_MAX = 8, 65_536
 FIRST = 32
@@ -132,9 +132,8 @@ def keys_of(point: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_conditions(scenario: SampledScenario) -> SampledScenario:
     """Give the rows of samples the conditions of the error of the model."""
-    changes = scenario.overrides
-    jobs = conditions_of_jobs(scenario.resolve({}), scenario.text, changes)
-    return replace(scenario, conditions=columns(jobs))
+    resolved = scenario.resolve({})
+    return replace(scenario, conditions=columns(resolved, scenario.text, scenario.overrides))
 
 
 def sobol(dimensions: int, count: int, seed: int) -> list[list[float]]:
@@ -362,7 +361,7 @@ def _result(
     names = [entry.name for entry in scenario.drawn.entries]
     shares = [scenario.shares[row["sample"]] for row in good]
     resolved = scenario.resolve(next(scenario.points()))
-    figures, left_out, errors = [], {}, _model_errors(scenario, resolved)
+    figures, left_out, errors = [], {}, _model_errors(good)
     further = {job: error.further for job, error in errors.items()}
     for key in figures_of(good[0], scenario.axes):
         values = [row[key] for row in good if row[key] is not None]
@@ -388,8 +387,8 @@ def _result(
     )
 
 
-def _model_errors(complete: SampledScenario, resolved: str) -> dict[str, ModelError]:
-    conditions = conditions_of_jobs(resolved, complete.text, complete.overrides)
+def _model_errors(rows: Sequence[Mapping[str, Any]]) -> dict[str, ModelError]:
+    conditions = conditions_in(rows)
     return dict(zip(conditions, errors_at(conditions.values()), strict=True))
 
 

@@ -4,13 +4,16 @@ Datasets have the conditions of that error in a column for each job, so that pag
 it without the scenario.
 """
 
+import math
 import re
+import statistics
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from etherweave.uncertainty.check_rows import Conditions, conditions_of
+from etherweave.api.scenario import literals
+from etherweave.uncertainty.check_rows import Conditions, conditions_of, limit_of, link_us
 from etherweave.uncertainty.coverage import QUANTILES
 from etherweave.uncertainty.intervals import Interval, quantiles
 from etherweave.uncertainty.model_errors import Further, errors_at
@@ -25,31 +28,67 @@ _OF_JOB = re.compile(r"^(?:jobs|streams|flows)\.(?P<job>.*)\.\w+_(?P<unit>us|gbp
 def conditions_of_jobs(
     resolved: str, text: str, changes: Mapping[str, object]
 ) -> dict[str, Conditions]:
-    """Return the conditions of the times of each job of a resolved scenario.
+    """Return the conditions of the times of each job of a resolved scenario, without a limit.
 
     ``text`` and ``changes`` are what it is resolved from: it has the figures of its interconnect,
-    and no name of it.
+    and no name of it. The simulated times decide whether a link limits a job.
     """
     scenario = tomllib.loads(resolved)
-    stated = tomllib.loads(text).get("interconnect", {}).get("profile", "")
-    scenario["interconnect"] = {"profile": changes.get("interconnect.profile", stated)}
+    scenario["interconnect"] = {"profile": _profile(text, changes)}
     return {job["name"]: conditions_of(scenario, job) for job in scenario["job"]}
 
 
-def columns(conditions: Mapping[str, Conditions]) -> dict[str, str]:
-    """Write conditions by job as columns of a dataset."""
-    return {f"{CONDITIONS}{job}": _BETWEEN.join(each) for job, each in conditions.items()}
+def _profile(text: str, changes: Mapping[str, object]) -> str:
+    """Return the name of the interconnect of a scenario with changes; empty without one."""
+    set_here = dict(literals(changes))
+    if (own := set_here.get("interconnect.profile")) is not None:
+        return str(tomllib.loads(f"x = {own}")["x"]) if own else ""
+    own = set_here.get("interconnect")
+    table = f"interconnect = {own}" if own else text if own is None else ""
+    return str(tomllib.loads(table).get("interconnect", {}).get("profile", ""))
 
 
-def errors_in(row: Mapping[str, Any]) -> dict[str, Further]:
-    """Return the error of the model in each job, by the conditions in a row of a dataset."""
-    names = [name for name in row if name.startswith(CONDITIONS) and row[name]]
-    return {name.removeprefix(CONDITIONS): _further(row[name]) for name in names}
+def columns(resolved: str, text: str, changes: Mapping[str, object]) -> dict[str, str]:
+    """Write the conditions of jobs as columns of a dataset; parameters as above.
+
+    The time that the link of a host needs for an iteration stands in place of the limit.
+    """
+    scenario = tomllib.loads(resolved)
+    needs = {job["name"]: link_us(scenario, job) for job in scenario["job"]}
+    conditions = conditions_of_jobs(resolved, text, changes)
+    return {
+        f"{CONDITIONS}{job}": _BETWEEN.join([*each[:-1], f"{needs[job]:.6g}"])
+        for job, each in conditions.items()
+    }
+
+
+def conditions_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, Conditions]:
+    """Return the conditions of jobs by rows of a dataset of one scenario.
+
+    A link limits a job that takes little more than the time of the link, as the median of rows.
+    """
+    names = [name for name in rows[0] if name.startswith(CONDITIONS) and rows[0][name]]
+    jobs = {name.removeprefix(CONDITIONS): rows[0][name].split(_BETWEEN) for name in names}
+    return {
+        job: Conditions(*own)._replace(limit=limit_of(float(own[-1]), _median_us(rows, job)))
+        for job, own in jobs.items()
+    }
+
+
+def _median_us(rows: Sequence[Mapping[str, Any]], job: str) -> float:
+    """Return the median over rows of the time of an iteration; infinite where none has it."""
+    times = [own for row in rows if (own := row.get(f"jobs.{job}.median_us")) is not None]
+    return statistics.median(times) if times else math.inf
+
+
+def errors_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, Further]:
+    """Return the error of the model in each job, by rows of a dataset of one scenario."""
+    return {job: _further(conditions) for job, conditions in conditions_in(rows).items()}
 
 
 @cache
-def _further(conditions: str) -> Further:
-    return errors_at([Conditions(*conditions.split(_BETWEEN))])[0].further
+def _further(conditions: Conditions) -> Further:
+    return errors_at([conditions])[0].further
 
 
 def together_of(
