@@ -11,7 +11,7 @@ from etherweave.study import StudyCheck, StudyResult, load_study, run_study
 from etherweave.study.experiments import RunExperiment
 from etherweave.study.results import load_result
 from etherweave.study.running import check as check_study
-from etherweave.study.running import run_experiment
+from etherweave.study.running import known_times, run_experiment
 from support import figures
 
 pytestmark = pytest.mark.slow
@@ -35,6 +35,15 @@ def test_counts_are_written_in_full_and_other_figures_with_four_digits() -> None
     assert check(303264.0, None, None).text == check(303264, None, None).text == "303264"
     assert check(53.8249, None, None).text == "53.82"
     assert check(float("nan"), None, None).text == "–"
+
+
+def test_recorded_times_are_those_of_full_experiments_with_equal_inputs_alone() -> None:
+    """A record of a few iterations says nothing about the time of all."""
+    times = [known_times(STUDY, STUDY.experiments(full), full) for full in (False, True)]
+    assert "halo3d.roce_v2" in times[0]
+    assert "halo3d.roce_v2" not in times[1]
+    assert times[1].items() < times[0].items()
+    assert times[1]
 
 
 def test_experiments_have_one_name_each_and_full_ones_all_iterations() -> None:

@@ -67,7 +67,11 @@ def run_study(
     tasks = [(name, (*common, name)) for name in wanted]
     on, taken_s = executor(where, processes), dict[str, float]()
     work = Work(
-        wanted, lambda: recorded_times(study.home), on.workers, in_seconds=True, start_s=START_S
+        wanted,
+        lambda: known_times(study, matching, full),
+        on.workers,
+        in_seconds=True,
+        start_s=START_S,
     )
     work.expect_step("checks", CHECK_S * len(wanted))
     on_progress(work)
@@ -88,6 +92,22 @@ def run_study(
         # Of the whole study only: a part does not take its place.
         write_text(below(output, CHECKS), result.to_json() + "\n")
     return result
+
+
+def known_times(
+    study: Study, experiments: Sequence[StudyExperiment], full: bool
+) -> dict[str, float]:
+    """Read the recorded processor times of experiments [s]: of ``full`` those of equal inputs.
+
+    Records are those of shortened studies.
+    """
+    times = recorded_times(study.home)
+    if not full:
+        return times
+    known = [item for item in study.experiments(False) if item.name in times]
+    shortened = {item.name: item.inputs(study.home) for item in known}
+    equal = (each for each in experiments if shortened.get(each.name) == each.inputs(study.home))
+    return {item.name: times[item.name] for item in equal}
 
 
 def _matching(known: Sequence[StudyExperiment], only: str) -> list[StudyExperiment]:
