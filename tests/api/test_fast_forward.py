@@ -18,6 +18,10 @@ SCENARIO = {
     ],
 }
 
+FFT = {"pex": 2, "pey": 2, "pez": 2, "iterations": 120}
+TCP = {"transport": {"tcp": {}}, "job": [{"name": "transposes", "workload": {"fft": FFT}}]}
+"""A loop whose connections settle soon."""
+
 
 def test_a_run_with_exact_skips_has_the_tables_of_the_full_run() -> None:
     """All but the number of events, the fingerprint and what a run takes is the same."""
@@ -60,21 +64,27 @@ def test_replications_have_means_of_what_was_skipped(tmp_path: Path) -> None:
 
 def test_a_run_with_a_known_error_says_so() -> None:
     """TCP does not repeat exactly, and is named."""
-    tcp = {**SCENARIO, "transport": {"tcp": {}}}
+    tcp = {**SCENARIO, **TCP}
     skipping = etherweave.run(tcp, FORWARD)
     full = etherweave.run(tcp)
     assert skipping.summary["end_ns"] == pytest.approx(full.summary["end_ns"], rel=0.01)
     assert skipping.to_polars("iterations").height == full.to_polars("iterations").height
     (warning,) = skipping.summary["warnings"]
     assert "differ from others by" in warning
+    assert "where compared; drift and other jobs may add 1.00 % each" in warning
     (reason,) = etherweave.run(tcp, {"run.fast_forward": {}}).summary["warnings"]
-    assert reason == "run.fast_forward: nothing was skipped: transport"
+    assert reason == (
+        "run.fast_forward: nothing was skipped: transport has states that never repeat exactly; "
+        "an `error` skips by mean times"
+    )
+    exact = etherweave.run(tcp, {"run.fast_forward": {}}).summary["skipped"]
+    assert str(exact["time_share"]) == "0.0"
 
 
 def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
     """They are counted in repetitions."""
     changed = {"run.fast_forward": {"error": 0.01, "shadows": 1}}
-    result = etherweave.run({**SCENARIO, "transport": {"tcp": {}}}, changed)
+    result = etherweave.run({**SCENARIO, **TCP}, changed)
     (warning,) = result.summary["warnings"]
     repetitions = result.to_polars("skips")["repetitions"].sum()
     assert "nothing was skipped: run.fast_forward.shadows has all" in warning
@@ -101,6 +111,7 @@ def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
             "without a long loop; expected a job of ranks whose loop has 16 repetitions or more",
         ),
         ({"run.fast_forward": {"error": 2}}, "run.fast_forward.error"),
+        ({"run.fast_forward": {"error": 1}}, "expected at most 0.1, a share such as 0.01 for 1 %"),
         ({"run.fast_forward": False}, "false; expected a table, or no key to switch it off"),
         ({"run.fast_forward": True}, "true; expected a table; `{}` for its defaults"),
     ],
