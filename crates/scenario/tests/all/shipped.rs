@@ -84,28 +84,45 @@ fn a_resolved_scenario_resolves_to_itself_and_runs_alike() {
 
 /// Whether a run with exact skips has skipped anything, after a comparison of its tables with those of a full run.
 /// `None` where a scenario is refused: it has no long loop, or things that happen at given times.
-fn has_exact_skips(name: &str, text: &str) -> Option<bool> {
-    let changes = [("run.fast_forward".to_owned(), "{}".to_owned())];
-    let built = Run::start(text, &origin(name), &changes, 1, &[]).ok()?;
+fn has_exact_skips(name: &str, text: &str, longer: &[(&str, &str)]) -> Option<bool> {
+    let longer: Vec<_> = longer.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let start = |changes: &[(String, String)]| Run::start(text, &origin(name), changes, 1, &[]);
+    let changes = [longer.as_slice(), &[("run.fast_forward".to_owned(), "{}".to_owned())]].concat();
+    let built = start(&changes).ok()?;
+    let full = start(&longer).unwrap_or_else(|error| panic!("{error}")).finish(&mut |_| true).0;
     let mut forward = built.finish(&mut |_| true).0;
     let skips = forward.tables.iter().position(|table| table.name == "skips");
     skips.into_iter().for_each(|place| drop(forward.tables.remove(place)));
-    assert!(printed(&forward) == printed(&run(name, text, 1)), "{name}");
+    assert!(printed(&forward) == printed(&full), "{name}");
     Some(skips.is_some())
 }
 
 #[test]
 fn exact_skips_give_the_tables_of_the_full_run() {
-    let is_skipping = |(name, text): &(String, String)| has_exact_skips(name, text) == Some(true);
+    let is_skipping = |(name, text): &(String, String)| has_exact_skips(name, text, &[]) == Some(true);
     let skipping: Vec<String> = shipped().into_iter().filter(is_skipping).map(|(name, _)| name).collect();
     assert!(skipping.contains(&"first".to_owned()), "{skipping:?}");
+}
+
+/// Shipped loops of a few repetitions, with more of them.
+#[test]
+fn shipped_loops_with_more_repetitions_are_skipped() {
+    let longer = [
+        ("bandwidth_roce", "job.0.workload.osu_bw.iterations", "24"),
+        ("collectives", "job.0.workload.osu_collective.iterations", "60"),
+    ];
+    let scenarios = shipped();
+    for (name, key, repetitions) in longer {
+        let (_, text) = scenarios.iter().find(|(known, _)| known == name).unwrap();
+        assert_eq!(has_exact_skips(name, text, &[(key, repetitions)]), Some(true), "{name}");
+    }
 }
 
 /// Accelerators of a node run ahead of those that receive over the network.
 #[test]
 fn ranks_that_drift_without_packets_are_no_repetition() {
     let text = "[[job]]\nname = \"ring\"\nworkload.nccl_tests.operation.sendrecv.bytes = \"12018B\"\n";
-    assert_eq!(has_exact_skips("drift", text), Some(false));
+    assert_eq!(has_exact_skips("drift", text, &[]), Some(false));
 }
 
 /// Every scenario below a folder. Descriptions of studies and sites are TOML too, and so are the questions and price
