@@ -11,7 +11,7 @@ use etherweave_engine::{
 };
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
-use etherweave_transport::connection::{Alarm, ReceivedCounts, SendState, SentCounts};
+use etherweave_transport::connection::{Alarm, ReceivedCounts, SendState, SentCounts, SlowState};
 use etherweave_transport::{ConnectionState, Ranges};
 
 use super::{Endpoint, fluid::FluidState, message::MessageKind, socket::TcpState, task_cost::TaskCost, thread::Task};
@@ -210,6 +210,13 @@ macro_rules! protocols {
                     $(Protocol::$protocol { transport, state } => {
                         state.send_state(now, constants.params.transport_of(*transport))
                     })*
+                }
+            }
+
+            /// See [`ConnectionState::slow_state`].
+            pub fn slow_state(&self) -> SlowState {
+                match self {
+                    $(Protocol::$protocol { state, .. } => state.slow_state(),)*
                 }
             }
 

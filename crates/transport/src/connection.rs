@@ -55,6 +55,21 @@ pub struct ReceivedCounts {
 
 etherweave_kernel::wire! { ReceivedCounts { out_of_order, naks, resent_last } }
 
+/// Numbers of a state that may go on to change for as long as a connection is used.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SlowState {
+    /// Slow-start threshold [B].
+    pub threshold: u64,
+    /// Send buffer that autotuning allows [B].
+    pub send_buffer: u64,
+    /// Bytes that may be unacknowledged: a receive buffer above the congestion window decides nothing [B].
+    pub receive_buffer: u64,
+    /// Data that has arrived and waits for its acknowledgement [B].
+    pub unanswered: u64,
+    /// Acknowledgements that are still sent at once.
+    pub quick_acks: u64,
+}
+
 /// Questions of reports, samples and owners to one end of a connection, in packets or in flow-level mode.
 pub trait ConnectionState {
     /// Bytes of the state before what taking data touches, which sending and answers touch: none where both touch all.
@@ -76,6 +91,11 @@ pub trait ConnectionState {
 
     /// Window and rate of the sending side.
     fn send_state(&self, now: Time, transport: &Transport) -> SendState;
+
+    /// Parts that may go on to change from message to message, beside windows, data in flight and rate.
+    fn slow_state(&self) -> SlowState {
+        SlowState::default()
+    }
 
     /// State that decides what it will do, beside the above, as a word that is the same whenever that is and however
     /// much has been sent before.

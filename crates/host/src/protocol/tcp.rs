@@ -8,7 +8,7 @@ use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_engine::{Wires, constants::RunConstants, event::Kind};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
-use etherweave_transport::{ALLOCATION, ConnectionState, tcp::TcpHeader};
+use etherweave_transport::{ALLOCATION, ConnectionState, connection::SlowState, tcp::TcpHeader};
 
 use super::{Alarm, ReceivedCounts, SendState, SentCounts, TransportState};
 use crate::{
@@ -36,6 +36,16 @@ impl ConnectionState for TcpState {
 
     fn send_state(&self, _now: Time, _transport: &Transport) -> SendState {
         SendState { window: self.sender.congestion_window(), in_flight: self.sender.in_flight(), rate: None }
+    }
+
+    fn slow_state(&self) -> SlowState {
+        SlowState {
+            threshold: self.sender.slow_start_threshold(),
+            send_buffer: self.sender.buffer_limit(),
+            receive_buffer: self.sender.window(),
+            unanswered: self.receiver.unanswered(),
+            quick_acks: self.receiver.quick_acks_left().into(),
+        }
     }
 }
 

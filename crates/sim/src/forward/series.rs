@@ -19,6 +19,18 @@ pub(super) const PROJECTIONS: usize = 8;
 /// on ranks drift: a third where offsets are noise, all where they have a trend.
 const DRIFT: f64 = 0.6;
 
+/// Parts of states of connections that may change for long.
+pub(super) const SLOW: [&str; 8] = [
+    "windows",
+    "data in flight",
+    "rates",
+    "slow-start thresholds",
+    "send buffers",
+    "receive windows",
+    "data that waits for its acknowledgement",
+    "acknowledgements that are sent at once",
+];
+
 /// Digest of the events from one turn of a loop to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Digest {
@@ -77,6 +89,8 @@ pub(super) struct Turn {
     pub digest: Digest,
     /// Offsets between ranks, projected to a few numbers [ps].
     pub offsets: [i64; PROJECTIONS],
+    /// Sums over connections of each part of [`SLOW`].
+    pub slow: [u64; SLOW.len()],
     /// Packet-hops since the start of the run, of jobs without a loop too; 0 where all have loops.
     pub packets: u64,
 }
@@ -227,7 +241,25 @@ impl Series {
                 "ranks drift by {drift:.3} ns in what is left, of which {allowed:.3} ns are within the error"
             ));
         }
+        if let Some(name) = SLOW.iter().zip(0..).find_map(|(name, part)| self.has_trend(turns, part).then_some(name)) {
+            let batch = turns / BATCHES;
+            return Err(format!("{name} of connections still change between batches of {batch} repetitions"));
+        }
         Ok(())
+    }
+
+    /// Whether the mean of a batch of the last turns lies outside of all values of another batch: a part of the state
+    /// of connections changes from batch to batch by more than it does within them.
+    fn has_trend(&self, turns: usize, part: usize) -> bool {
+        let values = self.turns[self.len() - turns..].iter().map(|turn| turn.slow[part]).collect::<Vec<_>>();
+        let batches = || values.chunks(turns / BATCHES);
+        let is_within = |own: &[u64], other: &[u64]| {
+            let sum = own.iter().map(|&value| u128::from(value)).sum::<u128>();
+            let [least, most] = [other.iter().min(), other.iter().max()].map(|value| value.copied().unwrap_or(0));
+            let times = |value: u64| u128::from(value) * own.len() as u128;
+            (times(least)..=times(most)).contains(&sum)
+        };
+        !batches().all(|own| batches().all(|other| is_within(own, other)))
     }
 
     /// Drift of offsets between ranks in a turn, 0 where it is no more than noise [ps].
@@ -285,7 +317,7 @@ mod tests {
             time += Duration::from_ps(span);
             let place = LoopPlace { first: 0, times: 1000, done };
             let digest = Digest { connections: states, ..Digest::default() };
-            series.push(Turn { time, place, digest, offsets: [0; PROJECTIONS], packets: 0 });
+            series.push(Turn { time, place, digest, offsets: [0; PROJECTIONS], slow: [0; SLOW.len()], packets: 0 });
         }
         series
     }
@@ -337,6 +369,24 @@ mod tests {
         // Batches of a trend of 0.3 % a turn differ by 1.2 % of the start from one to the next.
         let trend = series((0..32).map(|turn| (10_000 + 30 * turn, turn)));
         assert_eq!(trend.steady(error()).unwrap_err(), "times of batches of 4 repetitions differ by 3.36 %");
+    }
+
+    #[test]
+    fn states_that_change_from_batch_to_batch_are_not_steady() {
+        let reason = |turns: u64, state: fn(u64) -> u64| {
+            let mut series = series((0..turns).map(|turn| (10_000, turn)));
+            for (number, turn) in (0..).zip(&mut series.turns) {
+                turn.slow[1] = state(number);
+            }
+            series.steady(error()).err()
+        };
+        let expected = "data in flight of connections still change between batches of 4 repetitions";
+        assert_eq!(reason(32, |turn| turn).as_deref(), Some(expected));
+        assert!(reason(32, |turn| turn / 30).is_some(), "a step");
+        assert!(reason(32, |turn| u64::MAX - turn).is_some());
+        let saw = |turn: u64| turn % 35;
+        assert!(reason(30, saw).is_some() && reason(64, saw).is_some() && reason(300, saw).is_none());
+        assert!(reason(32, |_| 7).is_none() && reason(32, |turn| turn % 2).is_none());
     }
 
     #[test]

@@ -4,9 +4,10 @@ use etherweave_engine::{fingerprint::Fingerprint, frame::pause::priorities};
 use etherweave_host::{Host, Role, SinkState};
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{Duration, Priority, Time, mix};
+use etherweave_transport::connection::{SendState, SlowState};
 use etherweave_workload::LoopPlace;
 
-use super::series::{Digest, PROJECTIONS};
+use super::series::{Digest, PROJECTIONS, SLOW};
 use crate::{run::Simulation, shard::Shard};
 
 /// Places of the ranks of a job in a loop.
@@ -55,6 +56,8 @@ pub(super) struct Standing {
     pub digest: Digest,
     /// Sums over ranks of the watched job, with random signs, of how much later they turn than expected [ps].
     pub offsets: [u64; PROJECTIONS],
+    /// Sums over connections, with random weights, of parts of their states that may change for long.
+    pub slow: [u64; SLOW.len()],
     /// Loops of jobs, ordered.
     pub loops: Vec<JobLoop>,
     /// Packet-hops since the start of the run.
@@ -69,7 +72,7 @@ pub(super) struct Standing {
 
 wire! {
     JobLoop { job, rank, key, done }
-    Standing { digest, offsets, loops, packets, has_streams, obstacle, left_out }
+    Standing { digest, offsets, slow, loops, packets, has_streams, obstacle, left_out }
 }
 
 impl Standing {
@@ -81,7 +84,8 @@ impl Standing {
         let digest = Digest { arrivals, connections, ports, draws: shard.wires.marking_draws, ranks: 0 };
         let (left_out, packets) = (left_out(shard, at).map(str::to_owned), shard.wires.totals.hops);
         let received = |sink: &SinkState| shard.hosts.nics.endpoints[sink.endpoint].intake.bytes;
-        let mut standing = Standing { digest, left_out, packets, ..Standing::default() };
+        let slow = slow(shard, at);
+        let mut standing = Standing { digest, slow, left_out, packets, ..Standing::default() };
         for thread in &shard.hosts.processors.threads {
             let name = &jobs[thread.job as usize];
             match &thread.role {
@@ -144,6 +148,7 @@ impl Standing {
     fn merge(&mut self, other: Standing, jobs: &[String]) {
         self.digest.merge(&other.digest);
         self.offsets.iter_mut().zip(other.offsets).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
+        self.slow.iter_mut().zip(other.slow).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         other.loops.into_iter().for_each(|own| self.add(own, jobs));
         self.packets += other.packets;
         self.has_streams |= other.has_streams;
@@ -174,6 +179,20 @@ fn connections(shard: &Shard, at: Time) -> u64 {
         mix(mix(mix(mix(state.window) ^ state.in_flight) ^ mix(rate) ^ other) ^ u64::from(end.number))
     });
     connections.fold(0, u64::wrapping_add)
+}
+
+/// Sums over connections, with weights of 1 to 16, of each part of [`SLOW`].
+fn slow(shard: &Shard, at: Time) -> [u64; SLOW.len()] {
+    let mut sums = [0u64; SLOW.len()];
+    for end in &shard.hosts.nics.endpoints {
+        let SendState { window, in_flight, rate } = end.protocol.send_state(at, &shard.wires.constants);
+        let SlowState { threshold, send_buffer, receive_buffer, unanswered, quick_acks } = end.protocol.slow_state();
+        let rate = rate.map_or(0, |rate| rate.as_bps());
+        let parts = [window, in_flight, rate, threshold, send_buffer, receive_buffer, unanswered, quick_acks];
+        let weight = 1 + mix(u64::from(end.number)) % 16;
+        sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum = sum.wrapping_add(weight.wrapping_mul(part)));
+    }
+    sums
 }
 
 /// Sum over pauses and the round robin of ports, and over receive buffers.

@@ -173,6 +173,16 @@ impl Receiver {
         bytes > 0 && room >= 2 * known && room >= known + self.mss.min(self.window.size / 2)
     }
 
+    /// Returns the bytes received in order and not yet acknowledged [B].
+    pub fn unanswered(&self) -> u64 {
+        self.received() - self.acked_to
+    }
+
+    /// ACKs that are still sent at once.
+    pub fn quick_acks_left(&self) -> u32 {
+        self.quick_left
+    }
+
     /// When a delayed ACK is due.
     pub fn timer(&self) -> Option<Time> {
         self.deadline
@@ -216,7 +226,7 @@ impl Receiver {
 
     /// Whether more has come than may wait for company.
     fn owes_ack(&self) -> bool {
-        self.received() - self.acked_to > self.delay_bytes
+        self.unanswered() > self.delay_bytes
     }
 
     /// Whether the next ACK can offer as much as the last (`__tcp_ack_snd_check` of Linux).

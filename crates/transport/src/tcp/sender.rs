@@ -205,7 +205,8 @@ impl Sender {
         self.buffer_limit().saturating_sub(self.written - self.scoreboard.una())
     }
 
-    fn buffer_limit(&self) -> u64 {
+    /// Send buffer that autotuning allows [B].
+    pub fn buffer_limit(&self) -> u64 {
         self.buffer.limit()
     }
 
