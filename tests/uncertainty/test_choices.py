@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from etherweave import _core
 from etherweave.api.scenario import literals, read
 from etherweave.uncertainty import declared, unknowns
+from etherweave.uncertainty.sampling import HASHES, sampled_scenario
 
 TREE = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1, "links_per_core": 1}}
+LATENCY = "nic.transmit_latency"
 LIBRARY = "library of collectives: job.0.workload.osu_collective.library"
 
 
@@ -46,6 +48,23 @@ def test_what_a_scenario_or_a_change_or_the_reader_states_is_no_choice() -> None
     key = "job.0.workload.osu_collective.library"
     stated = f'{key}=["open_mpi_4_1", "mpich_4"]'
     assert list(drawn(scenario(TREE, "roce"), {}, stated)) == ["placement: job.0.placement"]
+
+
+def test_what_a_change_takes_out_is_not_stated() -> None:
+    placed = scenario(TREE, "roce", placement={"linear": {}})
+    assert list(drawn(placed, {"job.0.placement": None})) == [
+        *("placement: job.0.placement", LIBRARY)
+    ]
+
+
+def test_a_range_is_set_again_and_hashes_have_seeds_where_a_change_takes_them_out() -> None:
+    own = declared([f"{LATENCY}=100ns..200ns"])
+    stated = {"nic": {"transmit_latency": "1us"}, "selection": {"ecmp_hash": {"seed": 7}}}
+    stated = {**scenario(TREE, "roce"), **stated}
+    assert LATENCY in sampled_scenario(stated, {"nic": None}, 8, own).drawn.keys
+    assert not sampled_scenario(stated, {}, 8, own).seeded
+    sampled = sampled_scenario(stated, {"selection": None}, 8, own)
+    assert sampled.seeded == [HASHES]
 
 
 def test_hosts_of_one_switch_have_one_placement_and_kernels_have_queues() -> None:

@@ -61,6 +61,33 @@ def literals(overrides: Overrides | None) -> list[tuple[str, str]]:
     ]
 
 
+def stated_by(table: Mapping[str, object], changes: Overrides) -> dict[str, object]:
+    """Return what a scenario with changes states, by dotted keys: not what a None takes out.
+
+    Examples
+    --------
+    >>> stated_by({"nic": {"mtu": 1, "latency": "1us"}, "seed": 2}, {"nic": None, "seed": 3})
+    {'seed': 3}
+    """
+    values = dotted(table)
+    for change, value in changes.items():
+        values = {key: own for key, own in values.items() if not is_within(key, change)}
+        if value is not None:
+            values[change] = value
+    return values
+
+
+def is_within(key: str, table: str) -> bool:
+    """Return whether a dotted key is a table's, or a key within it.
+
+    Examples
+    --------
+    >>> is_within("nic.mtu", "nic"), is_within("nic", "nic"), is_within("nics", "nic")
+    (True, True, False)
+    """
+    return f"{key}.".startswith(f"{table}.")
+
+
 def dotted(table: Mapping[str, object], before: str = "") -> dict[str, object]:
     """Name the values of nested tables by dotted keys, as overrides have them.
 

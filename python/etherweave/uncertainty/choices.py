@@ -11,7 +11,7 @@ from importlib.resources import files as resources
 from typing import Any
 
 from etherweave import _core
-from etherweave.api.scenario import literals
+from etherweave.api.scenario import is_within, literals
 from etherweave.api.simulation import Figure, ScenarioError
 from etherweave.uncertainty.declared import Declared
 from etherweave.uncertainty.distributions import Choice
@@ -38,7 +38,7 @@ def choices(
         keys: Sequence[str] = row.get("keys", [row["figure"]])
         if any(key in known and key != row["figure"] for key in keys):
             continue  # The profile has a figure of its own there.
-        if any(key in changes or key in declared.keys for key in keys):
+        if any(changes.get(key) is not None or key in declared.keys for key in keys):
             continue
         columns = _columns(row, keys, scenario, changes)
         if "keys" not in row or _has_row(columns, _resolved(scenario, changes)):
@@ -51,14 +51,18 @@ def site_choices(
 ) -> dict[str, dict[str, Choice]]:
     """Find the choices of a site that a scenario does not state, as :func:`choices` does."""
     resolved, stated = _resolved(scenario, changes), tomllib.loads(scenario[0])
-    others = [*changes, *declared.keys]
+    taken_out = [key for key, value in changes.items() if value is None]
+    others = [*(key for key in changes if key not in taken_out), *declared.keys]
     open_choices: dict[str, dict[str, Choice]] = {}
     for row in _table():
         if "unstated" not in row or not _applies(row, resolved):
             continue
         for key in _keys(resolved, row["unstated"].split(".")):
-            is_stated = _lookup(stated, key) is not None or any(_meet(key, own) for own in others)
-            if not is_stated and _lookup(resolved, key) in row["values"]:
+            is_left = not any(is_within(key, own) for own in taken_out)
+            is_stated = is_left and _lookup(stated, key) is not None
+            if any(_meet(key, own) for own in others) or is_stated:
+                continue
+            if _lookup(resolved, key) in row["values"]:
                 values = [own for own in row["values"] if _takes(scenario, {**changes, key: own})]
                 if len(values) == len(row["values"]):
                     choice = Choice(values, row.get("weights", [1.0] * len(values)))
@@ -90,7 +94,7 @@ def _members(value: Any) -> dict[str, Any]:
 
 def _meet(key: str, other: str) -> bool:
     """Return whether one of two keys is, or is a part of, the other."""
-    return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
+    return is_within(key, other) or is_within(other, key)
 
 
 def _takes(scenario: tuple[str, str], changes: Mapping[str, object]) -> bool:

@@ -26,7 +26,7 @@ from functools import cache
 from typing import Any
 
 from etherweave import _core
-from etherweave.api.scenario import dotted, literals
+from etherweave.api.scenario import dotted, literals, stated_by
 from etherweave.api.simulation import Figure, figures
 from etherweave.api.toml import literal
 from etherweave.api.units import amount, time_of
@@ -231,7 +231,7 @@ def unknowns(
     ]
     based = {row["key"] for row in rows} | {*declared.keys}
     lacking = _without_basis(based, resolved)
-    stated_here = {*dotted(tomllib.loads(text)), *dotted(changes)}
+    stated_here = {*dotted(stated_by(tomllib.loads(text), changes))}
     others = [f"{name}." for name in lacking]
     if _lookup(resolved, "nic.pcie"):
         others.append("nic.drain_rate")  # The bus of the host is the limit.

@@ -4,7 +4,7 @@ import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from etherweave import _core
 from etherweave.api.fidelity import fidelities
-from etherweave.api.scenario import ScenarioSource, literals, read
+from etherweave.api.scenario import ScenarioSource, literals, read, stated_by
 from etherweave.api.simulation import ScenarioError
 from etherweave.api.units import size_of
 from etherweave.api.work import WorkCallback, unheard
@@ -221,15 +221,15 @@ def paired(
     }
 
 
-def _is_given(text: str, changes: Iterable[str]) -> bool:
+def _is_given(text: str, changes: Mapping[str, object]) -> bool:
     """Return whether a scenario or a change says how paths are selected."""
-    return "selection" in tomllib.loads(text) or any(key.startswith("selection") for key in changes)
+    return any(key.startswith("selection") for key in stated_by(tomllib.loads(text), changes))
 
 
 def _check_keys(changes: Mapping[str, object], declared: Declared) -> None:
     """Refuse a declared key that is set, alone or within a table, and the seed of samples."""
     for key in declared.keys:
-        if any(_is_set(key, own, text) for own, text in literals(changes)):
+        if any(text and _is_set(key, own, text) for own, text in literals(changes)):
             raise UncertaintyError(f"{key}: set and uncertain; expected one of both")
         if key == "seed":
             raise UncertaintyError("seed: uncertain; every sample has a seed of its own already")

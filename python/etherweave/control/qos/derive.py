@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from etherweave import _core
 from etherweave.api import code_points
 from etherweave.api.fabrics import fabric
-from etherweave.api.scenario import Literal, Overrides, ScenarioSource, read
+from etherweave.api.scenario import Literal, Overrides, ScenarioSource, read, stated_by
 from etherweave.api.units import size_of, time_of
 from etherweave.control.qos import front_panel
 from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, device_for
@@ -335,10 +335,10 @@ def _transport_notes(settings: Mapping[str, Any]) -> list[str]:
 
 def _written(scenario: ScenarioSource, overrides: Overrides) -> dict[str, Any]:
     """Return what the scenario gives by itself, by dotted keys."""
-    written = _flat("", tomllib.loads(read(scenario)[0]))
-    return written | {
+    written = stated_by(_flat("", tomllib.loads(read(scenario)[0])), overrides)
+    return {
         key: tomllib.loads(f"x = {value.text}")["x"] if isinstance(value, Literal) else value
-        for key, value in overrides.items()
+        for key, value in written.items()
     }
 
 
