@@ -115,6 +115,42 @@ def test_a_folder_with_a_declared_chart_and_no_code_runs_by_its_path(folder: Pat
         load_study_result(out)
 
 
+QUESTION = """
+[[questions]]
+name = "verdict"
+title = "Does it work?"
+question = [{ text = "Is it fast?", checks = ["usual"], settings = "", figures = {} }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ('["usual"]', '["typo.*"]', "Is it fast?: checks: typo.*: no such id in expected.csv"),
+        ("{} }]", '{ slow = "{}" } }]', "Is it fast?: figures: slow: expected an id of its checks"),
+        (
+            "{} }]",
+            '{ usual = "{:d} us" } }]',
+            "usual: '{:d} us': Unknown format code 'd' for object of type 'float'; expected {} or",
+        ),
+        (
+            "{} }]",
+            '{ usual = "{x} us" } }]',
+            "Is it fast?: usual: '{x} us': 'x'; expected {} or {:.1f} for the value",
+        ),
+        ('"verdict"', '"latency"', "section latency: twice; expected names that differ"),
+    ],
+)
+def test_questions_are_checked_before_anything_runs(
+    folder: Path, old: str, new: str, error: str
+) -> None:
+    (folder / "study.toml").write_text(STUDY + QUESTION)
+    load_study(folder)
+    (folder / "study.toml").write_text(STUDY + QUESTION.replace(old, new))
+    with pytest.raises(ValueError, match=re.escape(error)):
+        load_study(folder)
+
+
 @pytest.mark.usefixtures("undrawn_figures")
 def test_failures_are_printed_first_and_passes_on_demand(folder: Path) -> None:
     words = ("study", str(folder), "-o", str(folder.parent / "out"), "--threads", "1")

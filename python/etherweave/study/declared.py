@@ -249,9 +249,26 @@ def read_declaration(file: Path) -> Declaration:
             raise ValueError(
                 f"{file}: metric of {own.check}: expected a statistic of {', '.join(_STATISTICS)}"
             )
+    for table in content.questions:
+        for question in table.question:
+            _check_words(question, f"{file}: questions {table.name}: {question.text}")
+    charts = [own.name for own in content.bars] + [own.name for own in content.lines]
+    sections = charts + [own.name for own in content.questions]
+    for name in [name for name in sections if sections.count(name) > 1]:
+        raise ValueError(f"{file}: section {name}: twice; expected names that differ")
     for number, unknown in enumerate(content.unknown):
         _check_unknown(unknown, f"{file}: unknown.{number}")
     return Declaration(**{**vars(content), "overrides": overrides})
+
+
+def _check_words(question: Question, where: str) -> None:
+    """Refuse a sentence that no number can stand in."""
+    for check, words in question.figures.items():
+        try:
+            words.format(1.0)
+        except (ValueError, LookupError, AttributeError, TypeError) as error:
+            wrong = f"{where}: {check}: {words!r}: {error}"
+            raise ValueError(f"{wrong}; expected {{}} or {{:.1f}} for the value") from None
 
 
 def _check_unknown(unknown: DeclaredUnknown, where: str) -> None:

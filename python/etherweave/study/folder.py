@@ -26,6 +26,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -205,7 +206,8 @@ def _loaded(home: Path) -> Study:
 
 
 def _check(study: Study) -> None:
-    """Reject rows without a metric, and figures in the column of another basis."""
+    """Reject rows without a metric, figures of another basis, and questions without a check."""
+    _check_questions(study)
     file = study.home / "expected.csv"
     for line, row in enumerate(study.expected(), start=2):
         if row["id"] not in study.metrics:
@@ -220,6 +222,23 @@ def _check(study: Study) -> None:
                 f"{file}: line {line}: reference {row['reference']} without a basis; expected "
                 "where it comes from"
             )
+
+
+def _check_questions(study: Study) -> None:
+    """Reject checks of questions that ``expected.csv`` does not have."""
+    known = [row["id"] for row in study.expected()]
+    for table in study.declared.questions:
+        for question in table.question:
+            where = f"{study.home / FILE}: questions {table.name}: {question.text}"
+            own = {
+                form: [check for check in known if fnmatchcase(check, form)]
+                for form in question.checks
+            }
+            for form in [form for form, ids in own.items() if not ids]:
+                raise ValueError(f"{where}: checks: {form}: no such id in expected.csv")
+            ids = {name for matching in own.values() for name in matching}
+            for name in [name for name in question.figures if name not in ids]:
+                raise ValueError(f"{where}: figures: {name}: expected an id of its checks")
 
 
 def _is_number(text: str) -> bool:

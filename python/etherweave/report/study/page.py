@@ -42,8 +42,8 @@ def _builders(study: StudyResult, names: Sequence[str]) -> list[Builder[StudyRes
         build: Builder[StudyResult] | None = getattr(module, name, None)
         if name not in known and build is None:
             raise ValueError(
-                f"{study.study.home}: no section {name!r}; expected a chart of study.toml or a "
-                "function of report.py"
+                f"{study.study.home}: no section {name!r}; expected a chart or questions of "
+                "study.toml, or a function of report.py"
             )
         drawn = section_builder(known[name]) if name in known else build
         builders.append(_checked(name, drawn))  # type: ignore[arg-type]
