@@ -195,7 +195,7 @@ fn progress_predicts_the_work_left_within_a_factor_of_1_5_from_a_tenth_on() {
     }
 }
 
-/// Halos whose repetitions are steady but not equal. What is left lies between what is left if most are skipped as soon
+/// Halos whose repetitions repeat others after some. What is left lies between what is left if most are skipped as soon
 /// as can be, and if none are; once they are skipped, it is about the latter.
 #[test]
 fn progress_counts_no_repetitions_that_are_skipped() {
@@ -210,7 +210,7 @@ fn progress_counts_no_repetitions_that_are_skipped() {
         true
     });
     // Skipped events are counted at the end, and in no progress.
-    let skipped = outcome.0.summary.skipped.as_ref().expect("its repetitions are steady");
+    let skipped = outcome.0.summary.skipped.as_ref().expect("its repetitions repeat others");
     let all = outcome.0.summary.events as f64 * (1.0 - skipped.events_share);
     let ratio = |&(events, share): &(f64, f64)| events * (1.0 / share - 1.0) / (all - events);
     let skip = shares.windows(2).position(|pair| pair[1].1 > pair[0].1 + 0.2).expect("most are skipped at once");

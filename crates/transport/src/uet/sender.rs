@@ -145,7 +145,8 @@ impl UetSender {
     /// # Errors
     /// See [`ConnectionState::repeatable_state`](crate::ConnectionState::repeatable_state).
     pub(super) fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
-        // The timer runs out no later than a packet or a tail is due, and does nothing before.
+        // The timer runs out no later than a packet or a tail is due, and does nothing before, but for `uud`: there it
+        // takes all that was sent as delivered, and arrivals show when it was set.
         let &UetSender {
             posted,
             next,
