@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from etherweave.report.sweep import plot
+from etherweave.report.sweep import WITH_MODEL, draw_sweep, plot
 from etherweave.report.sweep_page import write_sweep
 
 RUNS = pl.DataFrame(
@@ -51,6 +51,31 @@ def test_a_page_has_figures_that_differ_and_a_row_for_each_point(tmp_path: Path)
     assert '<section id="jobs_halo_mean_us">' in text
     assert "pauses" not in text.partition("<script")[0], "equal in all runs"
     assert text.count("<td>1MiB</td>") == 1
+
+
+@pytest.mark.parametrize("first", [-1, 0])
+def test_samples_of_points_have_a_row_for_each_point(first: int, tmp_path: Path) -> None:
+    """Points whose run as it stands has failed have samples alone."""
+    runs = RUNS.with_columns(sample=pl.Series([first, 1, 2] * 2), seed=pl.lit(1))
+    axes = ["switch.buffer", "sample", "seed"]
+    text = write_sweep({"a": runs}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
+    assert text.count("<td>1MiB</td>") == text.count("<td>2MiB</td>") == 1
+
+
+@pytest.mark.parametrize("is_drawn", [True, False])
+def test_a_note_names_the_error_of_the_model_where_it_is_drawn(
+    is_drawn: bool, tmp_path: Path
+) -> None:
+    """Rows of two conditions at one place have no interval with the error of the model."""
+    sizes = ["to 64 B", "to 64 B" if is_drawn else "to 4 KiB"] * 3
+    runs = RUNS.with_columns(
+        pl.Series("conditions.halo", [f"latency; ; ; {size}; ; 0" for size in sizes]),
+        sample=pl.Series([-1, 0, 1] * 2),
+        seed=pl.lit(1),
+    )
+    columns = {"x": "switch.buffer", "y": "jobs.halo.mean_us"}
+    draw_sweep(runs, columns, tmp_path / "runs.svg", ["switch.buffer", "sample", "seed"])
+    assert (WITH_MODEL in (tmp_path / "runs.svg").read_text()) is is_drawn
 
 
 def test_replications_have_a_sentence_that_compares_them_with_those_beside(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ def write_sweep(
         return write_samples(table, axes, title, progress, out)
     rows = points = table
     if SAMPLE in table.columns:  # Keys that samples draw are those of one point.
-        rows, points = table.filter(pl.col(SAMPLE) >= 0), table.filter(pl.col(SAMPLE) < 0)
+        number = pl.col(SAMPLE)
+        rows, points = table.filter(number >= 0), table.filter(number == number.min())
     varied = [name for name in axes if is_key(name) and points[name].n_unique() > 1]
     figures = _figures(rows)
     page = Page(out)
