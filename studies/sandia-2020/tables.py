@@ -68,21 +68,24 @@ def table_1(study: StudyResult) -> Section:
     """List the set-up of the testbed beside that of the simulation."""
     tcp, roce = (_resolved(study, f"halo3d.{option}") for option in ("tcp", "roce_v2"))
     values = study.published("I")
+    published = {case: values[case].words for case in SETUP_ROWS}
     try:
         rows = [
-            [name, values[case].words, words.format(tcp=tcp, roce=roce)]
+            [name, published[case], words.format(tcp=tcp, roce=roce)]
             for case, (name, words) in SETUP_ROWS.items()
         ]
     except KeyError as error:
-        raise MissingResultError(f"{error} in the scenarios of Halo3D") from None
+        wrong = f"no {error.args[0]} in the scenarios halo3d.tcp and halo3d.roce_v2"
+        raise MissingResultError(wrong) from None
     table = Table(("", "testbed", "simulation"), rows)
     return Section("table_1", "Table I: set-up", SETUP_CAPTION, None, [table])
 
 
 def _resolved(study: StudyResult, experiment: str) -> dict[str, str]:
-    """Read a resolved scenario by dotted keys."""
-    keys = flat(loads(study.result(experiment).resolved))
-    return {key: str(value).replace("_", "-") for key, value in keys}
+    """Read a resolved scenario by dotted keys, with the name of the forwarding in words."""
+    values = dict(flat(loads(study.result(experiment).resolved)))
+    forwarding = str(values["switch.forwarding"]).replace("_", "-")
+    return {key: str(value) for key, value in values.items()} | {"switch.forwarding": forwarding}
 
 
 PAIR_WIDTH = 0.4
