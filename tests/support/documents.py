@@ -21,6 +21,9 @@ from contextlib import chdir, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy  # noqa: F401 - its threads begin with the import
+import polars
+
 from support.command_line import run_here, without_progress
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +101,7 @@ def carry_out_here(call: re.Match[str], home: Path) -> subprocess.CompletedProce
     with TemporaryDirectory() as said:
         Path(said, "printed").write_text(done.stdout)
         Path(said, "warned").write_text(done.stderr)
-        variables = {"SAID": said, "CODE": str(done.returncode)}
+        variables = {"SAID": said, "CODE": str(done.returncode), "PATH": path(PROGRAMS)}
         return in_shell(f"{REPLAY}etherweave {call['rest']}", home, variables)
 
 
@@ -121,6 +124,7 @@ def few_cores() -> Iterator[None]:
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
+    polars.thread_pool_size()  # Threads of later tests, which keep the cores that they begin on.
     cores = os.sched_getaffinity(0)
     first = CORES * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     os.sched_setaffinity(0, {sorted(cores)[(first + place) % len(cores)] for place in range(CORES)})
