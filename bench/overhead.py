@@ -10,7 +10,7 @@ from rows import Row
 
 from etherweave.bench.measure import LaunchOptions, executor, measure, rank_placement
 from etherweave.bench.measure.launch import launch
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 
 BYTES, WARM_UP, ROUNDS = 8, 2_000, 50_000
 LAUNCHES = 7

@@ -110,7 +110,7 @@ COLUMN = (
 PYTHON = {
     "benchmark": Addition(
         "python/etherweave/bench/adapters/qperf.py",
-        "python/etherweave/bench/catalogue.toml",
+        "python/etherweave/bench/programs/catalogue.toml",
         {"qperf": "rperf"},
         is_block=True,
     ),

@@ -6,8 +6,8 @@ import pytest
 
 from etherweave.api.units import PRINTED_UNITS
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.document import UnrecognisedError, parse
-from etherweave.bench.plans import BenchmarkRequest, FabricEstimate, HostPattern, Start
+from etherweave.bench.programs.plans import BenchmarkRequest, FabricEstimate, HostPattern, Start
+from etherweave.bench.texts.document import UnrecognisedError, parse
 from support.captured_texts import DATA
 
 FABRIC = FabricEstimate(rate=1.25e9, latency=20e-6)

@@ -10,7 +10,10 @@ from pathlib import Path
 import polars
 import pytest
 
-from etherweave.bench.campaign import Campaign, CampaignOptions, Network, experiments
+from etherweave.bench.campaigns.campaign import Campaign, CampaignOptions, Network, experiments
+from etherweave.bench.campaigns.points import JudgedLaunch, judged_launches
+from etherweave.bench.campaigns.runner import RunObserver, launch_until_decided
+from etherweave.bench.campaigns.store import Store, StoreError
 from etherweave.bench.environment.findings import Severity
 from etherweave.bench.environment.inspections import (
     HostInspection,
@@ -25,13 +28,10 @@ from etherweave.bench.launchers.launcher import LaunchOutcome, Monitor
 from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.launchers.sbatch import read_task, write_tasks
-from etherweave.bench.plans import BenchmarkCommand, Start
-from etherweave.bench.points import JudgedLaunch, judged_launches
-from etherweave.bench.runner import RunObserver, launch_until_decided
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.reading import site as read_site
 from etherweave.bench.site.values import ClusterSite, Option, SiteHost
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Store, StoreError
 from etherweave.bench.telemetry.epochs import Offset, epochs, keep, offset, recorder
 from etherweave.bench.telemetry.link_traffic import findings
 from etherweave.bench.telemetry.recorder import Recording

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate
+from etherweave.bench.programs.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate
 from support import command_line
 from support.captured_texts import captured, failure
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.bench.campaign import CampaignOptions, Network, experiments
-from etherweave.bench.comparisons import numbers_of
-from etherweave.bench.document import parse
+from etherweave.bench.campaigns.campaign import CampaignOptions, Network, experiments
+from etherweave.bench.campaigns.comparisons import numbers_of
+from etherweave.bench.campaigns.points import point_of
+from etherweave.bench.campaigns.store import Store
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.plans import BenchmarkCommand, BenchmarkPlanError, Start
-from etherweave.bench.points import point_of
+from etherweave.bench.programs.plans import BenchmarkCommand, BenchmarkPlanError, Start
 from etherweave.bench.site.values import this_machine
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Store
+from etherweave.bench.texts.document import parse
 from etherweave.measurements.files import RESULTS
 from etherweave.pages import write_report
 from support import command_line

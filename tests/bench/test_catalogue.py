@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.binaries import find, launcher_mpi, mpi_of
-from etherweave.bench.catalogue import catalogue
+from etherweave.bench.programs.binaries import find, launcher_mpi, mpi_of
+from etherweave.bench.programs.catalogue import catalogue
 
 SURVEYED = {
     "3": "perftest rdma_bench netperf iperf2 iperf3 qperf gpcnet",

@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.bench.campaign import Campaign
-from etherweave.bench.comparisons import DifferenceVerdict, differences, entries, numbers_of, steps
-from etherweave.bench.points import DataPoint
-from etherweave.bench.runner import launch_until_decided
+from etherweave.bench.campaigns.campaign import Campaign
+from etherweave.bench.campaigns.comparisons import (
+    DifferenceVerdict,
+    differences,
+    entries,
+    numbers_of,
+    steps,
+)
+from etherweave.bench.campaigns.points import DataPoint
+from etherweave.bench.campaigns.runner import launch_until_decided
+from etherweave.bench.campaigns.store import Store, StoreError, write_json
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Store, StoreError, write_json
 from support import command_line
 from support.launches import FakeLauncher, campaign, latencies
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.bench.points import judged_launches
-from etherweave.bench.runner import launch_until_decided
-from etherweave.bench.store import Store
-from etherweave.bench.summary import summary
+from etherweave.bench.campaigns.points import judged_launches
+from etherweave.bench.campaigns.runner import launch_until_decided
+from etherweave.bench.campaigns.store import Store
+from etherweave.bench.campaigns.summary import summary
 from support import command_line
 from support.launches import FakeLauncher, campaign, latencies
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from etherweave.bench.document import parse
+from etherweave.bench.texts.document import parse
 from support.captured_texts import captured, failure, report, values
 
 

@@ -16,7 +16,7 @@ from etherweave.bench.launchers import mpirun, registry, site_launcher
 from etherweave.bench.launchers.access import guarded
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteFabric, SiteHost, this_machine
 from support.waiting import until
 
@@ -211,7 +211,7 @@ import sys
 from pathlib import Path
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.launchers.launcher import LaunchJob
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import this_machine
 command = BenchmarkCommand(Start.ALONE, ("sh", "-c", "touch started; sleep 600; : " + sys.argv[2]))
 job = LaunchJob(command, ("localhost",), 1, Path(sys.argv[1]), 60.0)

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from etherweave.bench.campaign import CampaignOptions, Network, experiments
+from etherweave.bench.campaigns.campaign import CampaignOptions, Network, experiments
+from etherweave.bench.campaigns.points import JudgedLaunch, LaunchVerdict
+from etherweave.bench.campaigns.store import LaunchRecord
 from etherweave.bench.environment.findings import EnvironmentFinding
 from etherweave.bench.environment.snapshot import FORMAT, NetworkInterface, Snapshot
-from etherweave.bench.points import JudgedLaunch, LaunchVerdict
-from etherweave.bench.store import LaunchRecord
 from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.link_traffic import expected, findings
 from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement

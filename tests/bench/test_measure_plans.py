@@ -32,7 +32,7 @@ from etherweave.bench.measure.estimate import LOCAL_BYTES_PER_S, MESSAGE_S, STAR
 from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
 from etherweave.bench.measure.launch import launch
 from etherweave.bench.measure.records import MESSAGES, RANKS, STREAMS, tables
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteHost, this_machine
 
 FOUR = ClusterSite("four", "mpirun", tuple(SiteHost(f"n{n}", f"10.0.0.{n}") for n in (1, 2, 3, 4)))

@@ -18,7 +18,7 @@ from etherweave.bench.launchers import namespaces
 from etherweave.bench.launchers.launcher import LaunchJob
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.measure import executor, measure
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import ClusterSite, SiteHost
 from support import command_line, private_slurm

@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.document import parse
 from etherweave.bench.launchers import namespaces
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.plans import BenchmarkCommand, BenchmarkRequest, FabricEstimate, Start
+from etherweave.bench.programs.plans import (
+    BenchmarkCommand,
+    BenchmarkRequest,
+    FabricEstimate,
+    Start,
+)
 from etherweave.bench.site.values import ClusterSite, Option, SiteHost
+from etherweave.bench.texts.document import parse
 from etherweave.measurements.benchmark_report import BenchmarkReport
 from support.waiting import until
 
@@ -129,7 +134,7 @@ import sys
 from pathlib import Path
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.launchers.launcher import LaunchJob
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteFabric, SiteHost
 site = ClusterSite("x", "netns", (SiteHost("n1", "n1"),))
 command = BenchmarkCommand(Start.ALONE, ("sh", "-c", "touch started; sleep 600"))

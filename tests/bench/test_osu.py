@@ -3,9 +3,14 @@
 import pytest
 
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.campaign import adapter_of
-from etherweave.bench.document import parse
-from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate, Start
+from etherweave.bench.campaigns.campaign import adapter_of
+from etherweave.bench.programs.plans import (
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    Start,
+)
+from etherweave.bench.texts.document import parse
 from etherweave.measurements.benchmark_report import Completeness
 from support.captured_texts import DATA, captured, report, value
 

@@ -3,8 +3,8 @@
 import pytest
 
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.document import parse
-from etherweave.bench.plans import BenchmarkRequest, FabricEstimate
+from etherweave.bench.programs.plans import BenchmarkRequest, FabricEstimate
+from etherweave.bench.texts.document import parse
 from support.captured_texts import captured, failure, report, value, values
 
 

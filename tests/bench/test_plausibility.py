@@ -2,7 +2,7 @@
 
 import re
 
-from etherweave.bench.document import UnrecognisedError, parse
+from etherweave.bench.texts.document import UnrecognisedError, parse
 from etherweave.measurements.benchmark_report import Completeness
 from support.captured_texts import DATA, captured, failure, report, value, values
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.campaign import (
+from etherweave.bench.campaigns.campaign import (
     Campaign,
     CampaignOptions,
     Network,
@@ -17,16 +17,16 @@ from etherweave.bench.campaign import (
     every_program,
     experiments,
 )
-from etherweave.bench.document import parse
-from etherweave.bench.plans import (
+from etherweave.bench.campaigns.points import point_of
+from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
     BenchmarkRequest,
     FabricEstimate,
     scaled,
 )
-from etherweave.bench.points import point_of
-from etherweave.bench.program_options import FREE, KINDS, MAXIMA, ProgramOption
+from etherweave.bench.programs.program_options import FREE, KINDS, MAXIMA, ProgramOption
+from etherweave.bench.texts.document import parse
 from support import command_line
 from support.captured_texts import report, value
 

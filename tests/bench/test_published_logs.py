@@ -5,8 +5,8 @@ import json
 import pytest
 
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.document import parse
-from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate
+from etherweave.bench.programs.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate
+from etherweave.bench.texts.document import parse
 from support.captured_texts import failure, values
 
 

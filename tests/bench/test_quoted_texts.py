@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from etherweave.bench.document import Document, UnrecognisedError, parse
+from etherweave.bench.texts.document import Document, UnrecognisedError, parse
 from etherweave.measurements.benchmark_report import Completeness
 from support.captured_texts import DATA, captured, failure, without_titles
 

@@ -10,8 +10,8 @@ import pytest
 
 from etherweave.api.units import PRINTED_UNITS
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.campaign import Network
-from etherweave.bench.summary import among
+from etherweave.bench.campaigns.campaign import Network
+from etherweave.bench.campaigns.summary import among
 from etherweave.cli.reference import verdict_of
 from etherweave.measurements.references import PROVENANCES, Reference, compare, references, search
 from support import command_line
@@ -254,7 +254,7 @@ def test_an_unknown_metric_is_rejected_with_the_known_ones() -> None:
 
 
 def test_a_negative_field_of_a_table_is_no_number_with_a_comma() -> None:
-    from etherweave.bench import document
+    from etherweave.bench.texts import document
 
     assert document._COMMA.search("allreduce,8,-5,310,7") is None
     for text in ("mean -1,5 us", "mean 5,310 us"):

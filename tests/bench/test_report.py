@@ -15,14 +15,14 @@ from matplotlib.figure import Figure
 
 import etherweave
 from etherweave.api.results import Result
-from etherweave.bench import session
-from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
-from etherweave.bench.cluster import cluster_of
+from etherweave.bench.campaigns import session
+from etherweave.bench.campaigns.campaign import Campaign, CampaignOptions, experiments
+from etherweave.bench.campaigns.cluster import cluster_of
+from etherweave.bench.campaigns.store import SWITCHES, keep_switches
+from etherweave.bench.campaigns.summary import among
 from etherweave.bench.launchers import Ending
 from etherweave.bench.site.reading import read
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import SWITCHES, keep_switches
-from etherweave.bench.summary import among
 from etherweave.pages import write_report
 from etherweave.pages.benchmarks import pairs
 from etherweave.pages.benchmarks.data import Place, load_benchmarks, places

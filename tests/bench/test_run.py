@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from etherweave import bench
-from etherweave.bench import session
-from etherweave.bench.cluster import Cluster, cluster_of
+from etherweave.bench.campaigns import session
+from etherweave.bench.campaigns.cluster import Cluster, cluster_of
 from etherweave.bench.launchers import Ending
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import this_machine

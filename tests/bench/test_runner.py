@@ -13,18 +13,18 @@ from pathlib import Path
 import polars
 import pytest
 
-from etherweave.bench.campaign import CampaignExperiment, CampaignOptions, experiments
+from etherweave.bench.campaigns.campaign import CampaignExperiment, CampaignOptions, experiments
+from etherweave.bench.campaigns.points import judge, judged_launches
+from etherweave.bench.campaigns.runner import ExperimentState, RunObserver, launch_until_decided
+from etherweave.bench.campaigns.session import CampaignLimits, predicted_cost, session
+from etherweave.bench.campaigns.store import LaunchRecord, Store, StoreError
+from etherweave.bench.campaigns.summary import CampaignSummary, summary
+from etherweave.bench.campaigns.tables import save
 from etherweave.bench.environment.inspections import HostInspection
 from etherweave.bench.environment.snapshot import FORMAT, Snapshot
 from etherweave.bench.launchers import Ending
-from etherweave.bench.plans import BenchmarkPlanError
-from etherweave.bench.points import judge, judged_launches
-from etherweave.bench.runner import ExperimentState, RunObserver, launch_until_decided
-from etherweave.bench.session import CampaignLimits, predicted_cost, session
+from etherweave.bench.programs.plans import BenchmarkPlanError
 from etherweave.bench.statistics.launches import StoppingRule, shuffled
-from etherweave.bench.store import LaunchRecord, Store, StoreError
-from etherweave.bench.summary import CampaignSummary, summary
-from etherweave.bench.tables import save
 from support.captured_texts import captured
 from support.launches import NETWORK, RULE, FakeLauncher, ScriptLauncher, campaign, latencies
 from support.often_killed_campaign import WHOLE

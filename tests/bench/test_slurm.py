@@ -15,7 +15,7 @@ from etherweave.bench.launchers.sbatch import (
     write_outcome,
     write_tasks,
 )
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric, SiteHost
 from etherweave.sweeps import slurm as commands
 from support import private_slurm

@@ -9,7 +9,7 @@ import pytest
 
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteHost
 from support import private_sshd
 from support.waiting import until

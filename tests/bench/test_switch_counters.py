@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from etherweave.bench.campaigns.store import write_json
 from etherweave.bench.environment.snapshot import FORMAT, Snapshot
 from etherweave.bench.launchers.launcher import Ending, LaunchJob
 from etherweave.bench.launchers.monitors import monitor_outputs
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site import reading
 from etherweave.bench.site.values import SiteError, SiteSwitch
-from etherweave.bench.store import write_json
 from etherweave.bench.telemetry.epochs import EPOCH, NAME, Epoch, switch_recorder
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, Family
 from etherweave.bench.telemetry.process import RecordingOptions, record

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.bench.document import UnrecognisedError, parse
+from etherweave.bench.texts.document import UnrecognisedError, parse
 from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
 from support.captured_texts import DATA, without_titles
 

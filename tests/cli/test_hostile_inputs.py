@@ -10,9 +10,9 @@ import pytest
 
 import etherweave
 from etherweave.api import toml
-from etherweave.bench.baselines import add
 from etherweave.bench.calibration import CalibratedConstant, Calibration, ComparedWorkload
-from etherweave.bench.store import Store
+from etherweave.bench.campaigns.baselines import add
+from etherweave.bench.campaigns.store import Store
 from etherweave.control.lab import state
 from etherweave.control.lab.boot import BootRecord, HostAddress
 from etherweave.control.qos.derive import ExportOptions, policy

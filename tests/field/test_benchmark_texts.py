@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from etherweave.bench.document import UnrecognisedError, parse
+from etherweave.bench.texts.document import UnrecognisedError, parse
 from support import command_line
 from support.captured_texts import captured, failure, value, values
 

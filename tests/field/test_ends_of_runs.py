@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.bench.document import parse
+from etherweave.bench.texts.document import parse
 from support.captured_texts import captured, failure
 
 DEATHS, HARMLESS = (

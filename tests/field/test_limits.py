@@ -18,7 +18,7 @@ import etherweave
 from etherweave.api.outputs import new_file, written
 from etherweave.api.overview import overview
 from etherweave.api.results import Result
-from etherweave.bench.document import LINES_MAX, UnrecognisedError, parse
+from etherweave.bench.texts.document import LINES_MAX, UnrecognisedError, parse
 from etherweave.linux.processes import MARK, marked
 from support.command_line import invoke
 from support.waiting import until
@@ -391,8 +391,8 @@ WRITERS = {
     "bench/launchers/srun.py": 1,  # likewise
     "bench/measure/executor.py": 1,  # sources in a temporary directory
     "bench/measure/measurement.py": 1,  # the directory of a launch
-    "bench/store.py": 1,  # a lock
-    "bench/tables.py": 2,  # into memory
+    "bench/campaigns/store.py": 1,  # a lock
+    "bench/campaigns/tables.py": 2,  # into memory
     "cli/bench/telemetry.py": 1,  # the null device
     "cli/control/yang.py": 2,  # a temporary directory
     "control/lab/lifecycle.py": 3,  # the directory of a lab that is not up

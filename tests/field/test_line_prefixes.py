@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.bench.document import parse
+from etherweave.bench.texts.document import parse
 from support.captured_texts import captured, figures_of, value
 
 CASES = Path(__file__).parent / "cases"

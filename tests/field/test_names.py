@@ -168,7 +168,7 @@ JOINED = {
     "bench/launchers/site_launcher.py": 1,  # read
     "bench/measure/executor.py": 4,  # sources of the package
     "bench/measure/measurement.py": 1,  # a number
-    "bench/store.py": 1,  # a number
+    "bench/campaigns/store.py": 1,  # a number
     "bench/telemetry/tables.py": 1,  # read
     "cli/bench/environment.py": 1,  # a fabric of a site: letters, digits, dots and hyphens
     "cli/control/export.py": 1,  # read

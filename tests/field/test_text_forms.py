@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.bench.document import parse
+from etherweave.bench.texts.document import parse
 from etherweave.cli.bench.parse import decoded
 from support.captured_texts import captured, failure, figures_of
 

@@ -10,9 +10,9 @@ import numpy as np
 import polars
 import pytest
 
+from etherweave.bench.campaigns.store import LaunchRecord, Store
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import LaunchRecord, Store
 from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
 from etherweave.pages import write_report

@@ -9,7 +9,7 @@ import pytest
 import etherweave
 from etherweave.api.results import Result
 from etherweave.api.slowdown import foreground, slowdowns
-from etherweave.bench.document import parse
+from etherweave.bench.texts.document import parse
 from etherweave.report import gpcnet
 from support.command_line import invoke
 

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from etherweave.bench.document import parse
+from etherweave.bench.texts.document import parse
 from etherweave.measurements.benchmark_report import BenchmarkReport, Failure, Measurement
 
 DATA = Path(__file__).parents[1] / "data" / "bench"

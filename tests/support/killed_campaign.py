@@ -5,8 +5,8 @@ import signal
 import sys
 from pathlib import Path
 
-from etherweave.bench.runner import launch_until_decided
-from etherweave.bench.store import Store
+from etherweave.bench.campaigns.runner import launch_until_decided
+from etherweave.bench.campaigns.store import Store
 from support.launches import FakeLauncher, campaign, latencies
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from etherweave.bench.campaign import Campaign, CampaignOptions, Network, experiments
+from etherweave.bench.campaigns.campaign import Campaign, CampaignOptions, Network, experiments
+from etherweave.bench.campaigns.points import judged_launches
+from etherweave.bench.campaigns.runner import launch_until_decided
+from etherweave.bench.campaigns.store import Store
+from etherweave.bench.campaigns.summary import summary
+from etherweave.bench.campaigns.tables import save
 from etherweave.bench.launchers import Ending, LaunchJob, LaunchOutcome
-from etherweave.bench.points import judged_launches
-from etherweave.bench.runner import launch_until_decided
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Store
-from etherweave.bench.summary import summary
-from etherweave.bench.tables import save
 
 NETWORK = Network("lan", "TCP", 1.25e8, 20e-6)
 RULE = StoppingRule(launches_min=6, launches_max=8)

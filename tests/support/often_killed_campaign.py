@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+from etherweave.bench.campaigns.runner import launch_until_decided
+from etherweave.bench.campaigns.session import session
+from etherweave.bench.campaigns.store import Store
 from etherweave.bench.launchers.launcher import LaunchJob, LaunchOutcome
-from etherweave.bench.runner import launch_until_decided
-from etherweave.bench.session import session
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Store
 from support.launches import FakeLauncher, campaign, latencies
 
 WHOLE = campaign("osu_latency", "osu_multi_lat", rule=StoppingRule(0.05, 0.95, 20, 20))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from etherweave.bench.store import LaunchRecord, write_json
+from etherweave.bench.campaigns.store import LaunchRecord, write_json
 from etherweave.bench.telemetry.counters import CounterRow, Value
 from etherweave.bench.telemetry.epochs import EPOCH, Epoch, Offset
 from etherweave.bench.telemetry.families import (

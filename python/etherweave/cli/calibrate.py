@@ -135,7 +135,7 @@ def _mistakes() -> Iterator[None]:
     """Turn exceptions of a calibration into errors and exit codes."""
     from etherweave.bench.calibration import CalibrationError
     from etherweave.bench.measure import MeasureInterrupted
-    from etherweave.bench.plans import BenchmarkPlanError
+    from etherweave.bench.programs.plans import BenchmarkPlanError
 
     known = (*LAUNCH_MISTAKES, CalibrationError, BenchmarkPlanError)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from etherweave.api.nearest import nearest
 from etherweave.api.units import amount, size_text
-from etherweave.bench.document import Document
+from etherweave.bench.texts.document import Document
 from etherweave.cli.bench.parse import document_of, end_unless_sound, print_failures
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import print_error, reject

@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.catalogue import CatalogueEntry, catalogue
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.catalogue import CatalogueEntry, catalogue
 
 
 def _adapter(entry: CatalogueEntry) -> Adapter:

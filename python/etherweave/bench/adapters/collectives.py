@@ -11,9 +11,8 @@ The algorithm's bandwidth follows from size and median, so a row can be checked.
 
 import re
 
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import INTEGER, NUMBER, Draft, begins_with_digit, fields
-from etherweave.bench.plans import (
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.plans import (
     BenchmarkCommand,
     BenchmarkPlan,
     BenchmarkRequest,
@@ -26,7 +25,8 @@ from etherweave.bench.plans import (
     need_ranks,
     predict_sweep,
 )
-from etherweave.bench.program_options import options
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import INTEGER, NUMBER, Draft, begins_with_digit, fields
 from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,

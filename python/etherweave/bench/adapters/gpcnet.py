@@ -6,9 +6,9 @@ anew from both tables, as congested over isolated for times and the inverse for 
 
 import re
 
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import Draft
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.texts.draft import Draft
 from etherweave.measurements import metrics
 from etherweave.measurements.benchmark_report import GarbledError, Measurement, TextLine
 

@@ -6,10 +6,10 @@ not run.
 
 import re
 
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import hpl
-from etherweave.bench.draft import Draft, find
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.texts.draft import Draft, find
 from etherweave.measurements.benchmark_report import GarbledError, Labels
 from etherweave.measurements.hpcc import RING_BANDWIDTH, RING_LATENCY
 from etherweave.measurements.metrics import (

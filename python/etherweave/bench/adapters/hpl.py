@@ -7,9 +7,9 @@ the solve with its refinement.
 
 import re
 
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.texts.draft import FIXED_2, INTEGER, Draft, fields
 from etherweave.measurements.benchmark_report import TextLine, check_agreement
 from etherweave.measurements.hpcc import flops
 from etherweave.measurements.metrics import ELAPSED, FLOP_RATE

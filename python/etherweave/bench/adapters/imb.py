@@ -8,10 +8,10 @@ benchmark that a line above it names.
 import re
 from dataclasses import dataclass, field, replace
 
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
-from etherweave.bench.program_options import options
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import FIXED_2, INTEGER, Draft, fields
 from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,

@@ -7,9 +7,8 @@ run is printed like any other; only the server knows what UDP lost.
 import re
 from dataclasses import replace
 
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, not_understood
-from etherweave.bench.plans import (
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
     BenchmarkRequest,
@@ -17,7 +16,8 @@ from etherweave.bench.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.program_options import options
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import NUMBER, Draft, not_understood
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
 

@@ -8,10 +8,8 @@ rounded, so JSON is better. A server prints the same table as its client.
 import json
 import re
 
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, find
-from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.plans import (
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
     BenchmarkRequest,
@@ -19,7 +17,9 @@ from etherweave.bench.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.program_options import options
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import NUMBER, Draft, find
+from etherweave.bench.texts.json_objects import JsonObject
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine
 from etherweave.measurements.metrics import (
     BANDWIDTH,

@@ -6,9 +6,9 @@ Its *MB* are 2^20 bytes; its average is a harmonic mean, as of rates it should b
 import re
 from statistics import harmonic_mean
 
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import Draft, integer
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.texts.draft import Draft, integer
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH
 

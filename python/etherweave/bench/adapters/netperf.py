@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import ANY, FIXED_2, INTEGER, Draft, begins_with_digit, decimal, fields
-from etherweave.bench.plans import (
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
     BenchmarkRequest,
@@ -19,7 +18,16 @@ from etherweave.bench.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.program_options import options
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import (
+    ANY,
+    FIXED_2,
+    INTEGER,
+    Draft,
+    begins_with_digit,
+    decimal,
+    fields,
+)
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine
 from etherweave.measurements.metrics import (
     BANDWIDTH,

@@ -6,10 +6,10 @@ A number counts only if the kernel verified its result.
 import re
 from dataclasses import replace
 
-from etherweave.bench import data_traffic, plans
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import Draft, decimal, find
-from etherweave.bench.program_options import OptionTable
+from etherweave.bench.programs import data_traffic, plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.program_options import OptionTable
+from etherweave.bench.texts.draft import Draft, decimal, find
 from etherweave.measurements.benchmark_report import GarbledError, check_agreement
 from etherweave.measurements.metrics import ELAPSED, OPERATION_RATE
 

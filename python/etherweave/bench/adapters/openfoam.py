@@ -3,9 +3,9 @@
 import re
 from itertools import pairwise
 
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, find
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.texts.draft import NUMBER, Draft, find
 from etherweave.measurements.benchmark_report import GarbledError
 from etherweave.measurements.metrics import ELAPSED, ITERATION_TIME
 

@@ -8,9 +8,9 @@ words *Avg Latency(us)*. Without a title, times are those of a call, as no heade
 import re
 from collections.abc import Iterator, Mapping
 
-from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters.osu_plans import OPTIONS, plan
-from etherweave.bench.draft import FIXED_2, INTEGER, Draft, begins_with_digit, columns, fields
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.texts.draft import FIXED_2, INTEGER, Draft, begins_with_digit, columns, fields
 from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,

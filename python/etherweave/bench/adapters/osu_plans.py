@@ -3,7 +3,7 @@
 from math import ceil, log2, prod
 from typing import NamedTuple
 
-from etherweave.bench.plans import (
+from etherweave.bench.programs.plans import (
     BenchmarkCommand,
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -17,7 +17,7 @@ from etherweave.bench.plans import (
     need_ranks,
     predict_sweep,
 )
-from etherweave.bench.program_options import options
+from etherweave.bench.programs.program_options import options
 
 _BUFFERS = ("D", "H", "M", "MD", "MH")
 """Memory of the device, of the host, or managed by the driver: of sender and of receiver."""

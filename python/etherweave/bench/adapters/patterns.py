@@ -13,9 +13,8 @@ would be wrong numbers.
 
 import re
 
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, integer
-from etherweave.bench.plans import (
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
     BenchmarkRequest,
@@ -25,6 +24,7 @@ from etherweave.bench.plans import (
     all_ranks,
     need_ranks,
 )
+from etherweave.bench.texts.draft import NUMBER, Draft, integer
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH_SUM, ELAPSED, ITERATION_TIME, MESSAGE_RATE
 

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from etherweave.api.units import PRINTED_UNITS
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, decimal, fields
-from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.program_options import options
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import INTEGER, Draft, begins_with_digit, decimal, fields
+from etherweave.bench.texts.json_objects import JsonObject
 from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,

@@ -14,9 +14,9 @@ import re
 from statistics import median
 from typing import Any, NoReturn
 
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import Draft, integer
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.texts.draft import Draft, integer
 from etherweave.measurements.benchmark_report import GarbledError, TextLine
 from etherweave.measurements.metrics import CALL_TIME, ELAPSED, ITERATION_TIME, SAMPLE_RATE
 

@@ -7,10 +7,10 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, integer
-from etherweave.bench.program_options import options
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import NUMBER, Draft, integer
 from etherweave.measurements.benchmark_report import GarbledError, TextLine
 from etherweave.measurements.metrics import BANDWIDTH, LATENCY, MESSAGE_RATE
 

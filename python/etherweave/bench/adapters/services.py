@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from etherweave.api.nearest import nearest
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, integer, not_understood
-from etherweave.bench.plans import (
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
     BenchmarkRequest,
@@ -26,7 +25,8 @@ from etherweave.bench.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.program_options import options
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import NUMBER, Draft, integer, not_understood
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH, ELAPSED, ROUND_TRIP, TRANSACTION_RATE
 

@@ -16,8 +16,17 @@ from dataclasses import replace
 from typing import Any
 
 from etherweave.api.units import amount
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import (
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    RunForecast,
+    alone,
+    seconds_text,
+)
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import (
     NUMBER,
     Draft,
     begins_with_digit,
@@ -26,16 +35,7 @@ from etherweave.bench.draft import (
     not_understood,
     size_bytes,
 )
-from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkRequest,
-    FabricEstimate,
-    RunForecast,
-    alone,
-    seconds_text,
-)
-from etherweave.bench.program_options import options
+from etherweave.bench.texts.json_objects import JsonObject
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 

@@ -19,10 +19,9 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ucc_perftest
-from etherweave.bench.draft import ANY, INTEGER, NUMBER, Draft, fields
-from etherweave.bench.plans import (
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
     BenchmarkRequest,
@@ -34,7 +33,8 @@ from etherweave.bench.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.program_options import options
+from etherweave.bench.programs.program_options import options
+from etherweave.bench.texts.draft import ANY, INTEGER, NUMBER, Draft, fields
 from etherweave.measurements import metrics
 from etherweave.measurements.benchmark_report import (
     GarbledError,

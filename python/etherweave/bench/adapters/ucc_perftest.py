@@ -7,7 +7,7 @@ them.
 
 import re
 
-from etherweave.bench.draft import FIXED_2, INTEGER, Draft, begins_with_digit, fields
+from etherweave.bench.texts.draft import FIXED_2, INTEGER, Draft, begins_with_digit, fields
 from etherweave.measurements.benchmark_report import GarbledError, TextLine
 from etherweave.measurements.metrics import BANDWIDTH_BUS, CALL_TIME
 

@@ -17,7 +17,7 @@ from etherweave.bench.calibration.measured import (
     of_results,
 )
 from etherweave.bench.calibration.plans import WARM_UP, MeasuringHosts, PlannedWorkload
-from etherweave.bench.campaign import digest
+from etherweave.bench.campaigns.campaign import digest
 from etherweave.bench.measure import measure
 from etherweave.bench.statistics.launches import shuffled
 

@@ -14,8 +14,8 @@ from etherweave.api.inputs import read_parquet
 from etherweave.api.results import SUMMARY, Result
 from etherweave.bench.calibration.micro_benchmarks import Average, Centre, ChallengeTest, seconds
 from etherweave.bench.calibration.prediction import median_s, table
-from etherweave.bench.document import parse
-from etherweave.bench.store import Store
+from etherweave.bench.campaigns.store import Store
+from etherweave.bench.texts.document import parse
 from etherweave.measurements.benchmark_report import BenchmarkReport
 from etherweave.measurements.challenge import workloads
 from etherweave.measurements.files import RESULTS

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import etherweave
 from etherweave.bench.calibration.measured import CalibrationError, alone, beside
 from etherweave.bench.calibration.micro_benchmarks import MicroBenchmark, micro_benchmarks
-from etherweave.bench.campaign import digest
+from etherweave.bench.campaigns.campaign import digest
 from etherweave.bench.measure import MeasureError, MeasureLimits
 from etherweave.bench.measure.estimate import Estimate, estimate, within
 from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of

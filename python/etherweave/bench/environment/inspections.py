@@ -19,7 +19,7 @@ from etherweave.bench.environment.readers.network import SETTINGS
 from etherweave.bench.environment.snapshot import Gap, Snapshot, snapshot
 from etherweave.bench.launchers.launcher import Ending, Launcher, LaunchJob, Monitor
 from etherweave.bench.launchers.monitors import MonitorOutput, monitor_outputs
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 
 NAME = "environment"
 _CAPTURE = "capture"

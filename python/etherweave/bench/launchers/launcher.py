@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.programs.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 

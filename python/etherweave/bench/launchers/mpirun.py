@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from etherweave.bench.binaries import launcher_mpi
 from etherweave.bench.launchers.access import SshAccess, remote_shell, with_modules
 from etherweave.bench.launchers.launcher import Launcher, LauncherKind, LaunchJob, OptionKind
 from etherweave.bench.launchers.site_launcher import (
@@ -18,7 +17,8 @@ from etherweave.bench.launchers.site_launcher import (
     SiteLauncher,
     fixed_context,
 )
-from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.programs.binaries import launcher_mpi
+from etherweave.bench.programs.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 _PATIENCE_S = 10.0

@@ -14,7 +14,7 @@ from etherweave.bench.launchers.access import HostAccess, LocalAccess, Task
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.monitors import SLACK_S, monitored
 from etherweave.bench.launchers.processes import OverdueError, ProcessGroup, read
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import (
     ClusterSite,
     SiteError,

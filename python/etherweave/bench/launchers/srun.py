@@ -25,7 +25,7 @@ from etherweave.bench.launchers.site_launcher import (
     RanksCommand,
     SiteLauncher,
 )
-from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.programs.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 WAIT_S = 3600.0  # Longest time in the queue, unless the site sets another [s].

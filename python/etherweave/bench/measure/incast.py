@@ -29,7 +29,6 @@ from etherweave.api.results import Measured, Result
 from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.api.units import rate_of, size_of
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.document import UnrecognisedError, parse
 from etherweave.bench.launchers.launcher import LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.measure.common_time import (
@@ -45,8 +44,9 @@ from etherweave.bench.measure.executor import launch_directory
 from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
 from etherweave.bench.measure.launch import LATE_S, IncastProgram, launch
 from etherweave.bench.measure.priorities import JobPriority
-from etherweave.bench.plans import BenchmarkRequest, FabricEstimate, GivenOptions, Start
+from etherweave.bench.programs.plans import BenchmarkRequest, FabricEstimate, GivenOptions, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric
+from etherweave.bench.texts.document import UnrecognisedError, parse
 from etherweave.measurements.benchmark_report import BenchmarkReport
 from etherweave.measurements.metrics import BANDWIDTH
 

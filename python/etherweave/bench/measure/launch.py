@@ -14,7 +14,7 @@ from etherweave.bench.launchers.launcher import Ending, Launcher, LaunchJob, Lau
 from etherweave.bench.launchers.mpirun import Mpirun, flavour, user
 from etherweave.bench.launchers.site_launcher import RanksCommand, RankStarter
 from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
-from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.programs.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite
 
 

@@ -23,7 +23,7 @@ from etherweave.bench.measure.launch import LATE_S, LaunchOptions, launch
 from etherweave.bench.measure.priorities import JobPriority, job_priorities, numbers_of
 from etherweave.bench.measure.rank_placement import LaunchPlacement
 from etherweave.bench.measure.records import tables
-from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 MISSED_NS_MAX = 1e6  # Delay of a rank's start after the common instant that causes a warning [ns].

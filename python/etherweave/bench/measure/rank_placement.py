@@ -14,7 +14,7 @@ from etherweave.bench.launchers.registry import LAUNCHERS, launcher
 from etherweave.bench.launchers.site_launcher import SiteLauncher, fixed_context
 from etherweave.bench.measure.errors import MeasureError
 from etherweave.bench.measure.launch import LaunchOptions, LaunchProgram, starter
-from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.programs.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite, SiteFabric, this_machine
 
 _YIELD = ("OMPI_MCA_mpi_yield_when_idle", "1")

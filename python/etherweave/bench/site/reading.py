@@ -266,7 +266,7 @@ Profiles = dict[str, dict[str, dict[str, str]]]
 @cache
 def profiles() -> Profiles:
     """Read what Etherweave knows."""
-    text = files("etherweave.bench").joinpath("fabrics.toml").read_text(encoding="utf-8")
+    text = files("etherweave.bench.site").joinpath("fabrics.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 

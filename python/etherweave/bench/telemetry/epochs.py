@@ -14,11 +14,11 @@ from pathlib import Path
 
 from etherweave.api.inputs import decoded, read_json, reason
 from etherweave.api.outputs import below
+from etherweave.bench.campaigns.store import Store, StoreError, write_json
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.launchers.launcher import LaunchJob, Monitor
 from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs, places
 from etherweave.bench.site.values import SiteSwitch
-from etherweave.bench.store import Store, StoreError, write_json
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recording
 from etherweave.bench.telemetry.stream import Stream, StreamError, stream
 from etherweave.bench.telemetry.tables import save

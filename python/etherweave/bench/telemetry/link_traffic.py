@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from etherweave.api.units import Unit
+from etherweave.bench.campaigns.points import JudgedLaunch
 from etherweave.bench.environment.checks.traffic import crossed, wrong_interface
 from etherweave.bench.environment.findings import (
     EnvironmentFinding,
@@ -18,7 +19,6 @@ from etherweave.bench.environment.findings import (
     Run,
     Severity,
 )
-from etherweave.bench.points import JudgedLaunch
 from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.switches import NO_ANSWER
 from etherweave.measurements.benchmark_report import Measurement

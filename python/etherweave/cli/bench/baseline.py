@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from etherweave.bench.baselines import BaselineError, add, baselines
-from etherweave.bench.store import Store, StoreError
+from etherweave.bench.campaigns.baselines import BaselineError, add, baselines
+from etherweave.bench.campaigns.store import Store, StoreError
 from etherweave.cli.bench.printing import moment
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes

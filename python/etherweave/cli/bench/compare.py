@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from etherweave.api.units import amount, size_text
-from etherweave.bench import comparisons
-from etherweave.bench.baselines import BaselineError
-from etherweave.bench.baselines import baseline as stored_baseline
-from etherweave.bench.store import Store, StoreError
+from etherweave.bench.campaigns import comparisons
+from etherweave.bench.campaigns.baselines import BaselineError
+from etherweave.bench.campaigns.baselines import baseline as stored_baseline
+from etherweave.bench.campaigns.store import Store, StoreError
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson

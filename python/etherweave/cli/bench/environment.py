@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from etherweave.api.inputs import read_bytes
-from etherweave.bench.cluster import Cluster, cluster_of
+from etherweave.bench.campaigns.cluster import Cluster, cluster_of
 from etherweave.bench.environment.checks import examine
 from etherweave.bench.environment.findings import EnvironmentFinding, Evidence, Run, Severity
 from etherweave.bench.environment.inspections import (

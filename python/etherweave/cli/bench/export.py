@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from etherweave.api.units import time_of
-from etherweave.bench import exports
-from etherweave.bench.points import judged_launches
-from etherweave.bench.store import Store, StoreError
-from etherweave.bench.summary import summary
+from etherweave.bench.campaigns import exports
+from etherweave.bench.campaigns.points import judged_launches
+from etherweave.bench.campaigns.store import Store, StoreError
+from etherweave.bench.campaigns.summary import summary
 from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import Positive
 from etherweave.cli.verbs import nested

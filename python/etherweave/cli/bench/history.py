@@ -7,8 +7,8 @@ from typing import Any
 
 import typer
 
-from etherweave.bench import comparisons
-from etherweave.bench.store import StoreError
+from etherweave.bench.campaigns import comparisons
+from etherweave.bench.campaigns.store import StoreError
 from etherweave.cli.bench.compare import numbers, shift_cells
 from etherweave.cli.bench.printing import moment
 from etherweave.cli.design_page import print_table

@@ -4,12 +4,12 @@ import json
 from dataclasses import asdict
 from difflib import get_close_matches
 
-from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.binaries import Binary, find
-from etherweave.bench.campaign import adapter_of
-from etherweave.bench.catalogue import CatalogueEntry, catalogue
-from etherweave.bench.plans import (
+from etherweave.bench.campaigns.campaign import adapter_of
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.binaries import Binary, find
+from etherweave.bench.programs.catalogue import CatalogueEntry, catalogue
+from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
     BenchmarkRequest,

@@ -11,8 +11,8 @@ import typer
 
 from etherweave.api.inputs import read_bytes
 from etherweave.api.units import amount, size_text
-from etherweave.bench.document import TEXT_MAX, Document, UnrecognisedError
-from etherweave.bench.document import parse as parse_text
+from etherweave.bench.texts.document import TEXT_MAX, Document, UnrecognisedError
+from etherweave.bench.texts.document import parse as parse_text
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson

@@ -8,16 +8,16 @@ from typing import Annotated
 import typer
 
 from etherweave.api.units import amount, rate_of, size_of, time_of
-from etherweave.bench.adapter import Adapter
-from etherweave.bench.binaries import find
-from etherweave.bench.campaign import (
+from etherweave.bench.campaigns.campaign import (
     adapter_of,
     check_length,
     check_sizes,
     check_used,
     every_program,
 )
-from etherweave.bench.plans import (
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.binaries import find
+from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
     BenchmarkRequest,

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from etherweave.api.units import amount, size_text
-from etherweave.bench.plans import BenchmarkPlan
-from etherweave.bench.points import CENTRES
-from etherweave.bench.summary import CampaignSummary, PointSummary
+from etherweave.bench.campaigns.points import CENTRES
+from etherweave.bench.campaigns.summary import CampaignSummary, PointSummary
+from etherweave.bench.programs.plans import BenchmarkPlan
 from etherweave.cli.design_page import print_table
 
 _TITLES = ("", ">size", ">median", ">95 % from", ">to", ">n", ">min", ">max", ">p99", "")

@@ -15,8 +15,8 @@ from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.progress import count_progress
 
 if TYPE_CHECKING:
+    from etherweave.bench.campaigns.session import CampaignCost, SessionResult
     from etherweave.bench.environment.findings import EnvironmentFinding
-    from etherweave.bench.session import CampaignCost, SessionResult
     from etherweave.bench.statistics.launches import StoppingRule
     from etherweave.bench.telemetry.epochs import Epoch
 
@@ -96,9 +96,9 @@ def run_verb(
         Load the network by this program during each launch, on the same hosts; repeatable.
     """
     from etherweave import bench
-    from etherweave.bench.plans import BenchmarkPlanError
+    from etherweave.bench.campaigns.store import StoreError
+    from etherweave.bench.programs.plans import BenchmarkPlanError
     from etherweave.bench.site.values import SiteError
-    from etherweave.bench.store import StoreError
 
     limits = bench.CampaignLimits(
         seconds("--time-limit", time_limit) if time_limit else None,

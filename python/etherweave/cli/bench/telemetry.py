@@ -122,7 +122,7 @@ def show(path: RecordingPath, as_json: AsJson = False) -> None:
 
 def _gaps(path: Path) -> "list[Epoch]":
     """Return hosts and switches of launches without any counter."""
-    from etherweave.bench.store import StoreError
+    from etherweave.bench.campaigns.store import StoreError
     from etherweave.bench.telemetry.epochs import EPOCH, epoch
     from etherweave.bench.telemetry.tables import file_name
 

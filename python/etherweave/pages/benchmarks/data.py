@@ -12,10 +12,10 @@ import polars as pl
 
 from etherweave.api.fabrics import fabric
 from etherweave.api.inputs import read_json, read_toml
-from etherweave.bench.points import CENTRES
+from etherweave.bench.campaigns.points import CENTRES
+from etherweave.bench.campaigns.store import kept_switches
+from etherweave.bench.campaigns.summary import FORMAT
 from etherweave.bench.site.reading import read as read_site
-from etherweave.bench.store import kept_switches
-from etherweave.bench.summary import FORMAT
 from etherweave.measurements.files import RESULTS
 from etherweave.pages.benchmarks.predictions import plain, predictions, read
 from etherweave.report.bounds import Medium, medium

@@ -9,7 +9,7 @@ import polars as pl
 
 from etherweave.api.inputs import read_parquet, read_text
 from etherweave.api.results import SUMMARY, Result
-from etherweave.bench.tables import SUFFIXES
+from etherweave.bench.campaigns.tables import SUFFIXES
 from etherweave.measurements.quantities import Quantity, quantities
 from etherweave.report.result_fabric import fabric
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from etherweave.api.inputs import read_parquet
-from etherweave.bench.store import StoreError
+from etherweave.bench.campaigns.store import StoreError
 from etherweave.bench.telemetry.epochs import EPOCH, NAME, Epoch, epoch
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA, Family
 from etherweave.bench.telemetry.tables import file_name

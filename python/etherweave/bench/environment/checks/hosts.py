@@ -6,7 +6,7 @@ from statistics import median
 
 from etherweave.bench.environment.findings import Evidence, Problem, Severity, cpus, interfaces
 from etherweave.bench.environment.snapshot import NetworkInterface, Snapshot
-from etherweave.bench.plausibility import is_slice, is_wait
+from etherweave.bench.texts.plausibility import is_slice, is_wait
 
 _SLOW = 0.9  # Share of the highest frequency below which a processor is slowed.
 _STALL = 20  # A latency so many times the median is a stall.

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn
 
-from etherweave.bench import abnormal_ends
-from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.draft import Draft, TextBlock, begins_with_digit
-from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.line_prefixes import OBJECT, streams
-from etherweave.bench.plausibility import with_warnings
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.texts import abnormal_ends
+from etherweave.bench.texts.draft import Draft, TextBlock, begins_with_digit
+from etherweave.bench.texts.json_objects import JsonObject
+from etherweave.bench.texts.line_prefixes import OBJECT, streams
+from etherweave.bench.texts.plausibility import with_warnings
 from etherweave.measurements.benchmark_report import (
     BenchmarkReport,
     Completeness,

@@ -8,10 +8,10 @@ from typing import Any
 import etherweave
 from etherweave.api.units import Unit
 from etherweave.bench import statistics
-from etherweave.bench.campaign import Campaign, Network
+from etherweave.bench.campaigns.campaign import Campaign, Network
+from etherweave.bench.campaigns.points import CENTRES, DataPoint, JudgedLaunch, point_of, series
+from etherweave.bench.campaigns.runner import ExperimentState, by_experiment, state
 from etherweave.bench.environment.findings import Severity
-from etherweave.bench.points import CENTRES, DataPoint, JudgedLaunch, point_of, series
-from etherweave.bench.runner import ExperimentState, by_experiment, state
 from etherweave.bench.statistics.quantiles import median
 from etherweave.bench.statistics.summary import summarise
 from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement

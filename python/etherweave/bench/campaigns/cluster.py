@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from etherweave.bench.campaign import Network
+from etherweave.bench.campaigns.campaign import Network
 from etherweave.bench.launchers import Launcher
 from etherweave.bench.launchers.registry import LAUNCHERS, launcher
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric, SiteSwitch

@@ -22,8 +22,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from etherweave.api.nearest import nearest
-from etherweave.bench.catalogue import catalogue
-from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, GivenOptions, scaled
+from etherweave.bench.programs.catalogue import catalogue
+from etherweave.bench.programs.plans import (
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    GivenOptions,
+    scaled,
+)
 
 _NAME = r"-[^\s,]+"
 _LINE = re.compile(rf"(?P<names>{_NAME}(?:, {_NAME})*)(?: (?P<value>\S+))?  (?P<meaning>\S.*)")

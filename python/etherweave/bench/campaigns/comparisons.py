@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from etherweave.bench.points import DataPoint, centres, judged_launches, series
+from etherweave.bench.campaigns.points import DataPoint, centres, judged_launches, series
+from etherweave.bench.campaigns.store import Store, is_store
 from etherweave.bench.statistics.comparison import Direction, LaunchComparison, compare
 from etherweave.bench.statistics.quantiles import CONFIDENCE
-from etherweave.bench.store import Store, is_store
 from etherweave.measurements.metrics import Better
 
 Numbers = Mapping[DataPoint, Sequence[float]]  # One number of each launch that counts, by points.

@@ -15,11 +15,11 @@ from pathlib import PurePath
 from typing import Any
 
 from etherweave.api.nearest import nearest
-from etherweave.bench import plans
-from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.catalogue import catalogue
-from etherweave.bench.program_options import FIELDS
+from etherweave.bench.programs import plans
+from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.catalogue import catalogue
+from etherweave.bench.programs.program_options import FIELDS
 from etherweave.bench.statistics.launches import StoppingRule
 
 FORMAT = 1
@@ -43,7 +43,7 @@ class Network:
 class BackgroundProgram:
     """A program that loads the network while an experiment is launched."""
 
-    start: str  # Value of :class:`etherweave.bench.plans.Start`.
+    start: str  # Value of :class:`etherweave.bench.programs.plans.Start`.
     arguments: tuple[str, ...]
     server: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
@@ -70,7 +70,7 @@ class CampaignExperiment:
     hosts: tuple[str, ...]
     ranks_per_node: int
     sizes: tuple[int, ...]  # Message sizes that must appear in the result [bytes].
-    start: str  # Value of :class:`etherweave.bench.plans.Start`.
+    start: str  # Value of :class:`etherweave.bench.programs.plans.Start`.
     arguments: tuple[str, ...]
     server: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]

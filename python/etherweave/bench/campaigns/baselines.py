@@ -6,9 +6,9 @@ from pathlib import Path
 
 from etherweave.api.inputs import decoded, read_json
 from etherweave.api.units import Unit
-from etherweave.bench.comparisons import numbers_of
-from etherweave.bench.points import DataPoint
-from etherweave.bench.store import Store, write_json
+from etherweave.bench.campaigns.comparisons import numbers_of
+from etherweave.bench.campaigns.points import DataPoint
+from etherweave.bench.campaigns.store import Store, write_json
 from etherweave.measurements.metrics import Better
 
 FORMAT = 1

@@ -12,7 +12,7 @@ from importlib.resources import files
 from etherweave.measurements.benchmark_report import TextLine
 
 _MESSAGES = tomllib.loads(
-    files("etherweave.bench").joinpath("abnormal_ends.toml").read_text(encoding="utf-8")
+    files("etherweave.bench.texts").joinpath("abnormal_ends.toml").read_text(encoding="utf-8")
 )
 _DEATH = re.compile("|".join(_MESSAGES["deaths"]))
 _WORDS: tuple[str, ...] = tuple(_MESSAGES["words"])

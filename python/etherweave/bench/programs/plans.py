@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from etherweave.bench.data_traffic import graph_of
+from etherweave.bench.programs.data_traffic import graph_of
 
 
 class HostPattern(StrEnum):

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from etherweave.api.inputs import decoded, read_json
 from etherweave.api.outputs import below, is_part, new_file
-from etherweave.bench.campaign import Campaign
+from etherweave.bench.campaigns.campaign import Campaign
 
 T = TypeVar("T")
 

@@ -14,7 +14,15 @@ from typing import NamedTuple
 
 import etherweave
 from etherweave.api.units import Unit
-from etherweave.bench.campaign import Campaign, CampaignExperiment, limit_s
+from etherweave.bench.campaigns.campaign import Campaign, CampaignExperiment, limit_s
+from etherweave.bench.campaigns.points import (
+    JudgedLaunch,
+    centres,
+    judged_launch,
+    judged_launches,
+    series,
+)
+from etherweave.bench.campaigns.store import LaunchRecord, Store, launch_name
 from etherweave.bench.launchers.launcher import (
     ArrayLauncher,
     Ending,
@@ -23,9 +31,7 @@ from etherweave.bench.launchers.launcher import (
     LaunchOutcome,
     Monitor,
 )
-from etherweave.bench.points import JudgedLaunch, centres, judged_launch, judged_launches, series
 from etherweave.bench.statistics.launches import StoppingDecision, StoppingRule, decide, shuffled
-from etherweave.bench.store import LaunchRecord, Store, launch_name
 
 FAILURES_MAX = 3
 """Launches of an experiment that may fail before one has succeeded; then it is given up."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pprint import pformat
 
-from etherweave.bench.points import CENTRES
-from etherweave.bench.summary import CampaignSummary, PointSummary
+from etherweave.bench.campaigns.points import CENTRES
+from etherweave.bench.campaigns.summary import CampaignSummary, PointSummary
 from etherweave.measurements.metrics import Better
 
 Reference = tuple[float, float | None, float | None, str]

@@ -16,9 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
-from etherweave.bench.catalogue import catalogue
-from etherweave.bench.cluster import Cluster, cluster_of
+from etherweave.bench.campaigns.campaign import Campaign, CampaignOptions, experiments
+from etherweave.bench.campaigns.cluster import Cluster, cluster_of
+from etherweave.bench.campaigns.points import JudgedLaunch, judged_launches
+from etherweave.bench.campaigns.runner import RunObserver, launch_until_decided
+from etherweave.bench.campaigns.store import Store, keep_switches
+from etherweave.bench.campaigns.summary import CampaignSummary, summary
+from etherweave.bench.campaigns.tables import save
 from etherweave.bench.environment.findings import EnvironmentFinding
 from etherweave.bench.environment.inspections import (
     HostInspection,
@@ -26,15 +30,11 @@ from etherweave.bench.environment.inspections import (
     inspection_facts,
     inspection_findings,
 )
-from etherweave.bench.plans import BenchmarkPlanError
-from etherweave.bench.points import JudgedLaunch, judged_launches
-from etherweave.bench.runner import RunObserver, launch_until_decided
+from etherweave.bench.programs.catalogue import catalogue
+from etherweave.bench.programs.plans import BenchmarkPlanError
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import ClusterSite, this_machine
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Store, keep_switches
-from etherweave.bench.summary import CampaignSummary, summary
-from etherweave.bench.tables import save
 from etherweave.bench.telemetry.epochs import Epoch, epochs, keep, recorder, switch_recorder
 from etherweave.bench.telemetry.link_traffic import findings as traffic_findings
 

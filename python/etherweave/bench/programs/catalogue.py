@@ -31,7 +31,7 @@ class CatalogueEntry:
     checks: Sequence[str] = ()
     """Conditions under which a result counts, besides those of all benchmarks."""
     options: str = ""
-    """Options of its programs, a line each, as :mod:`~etherweave.bench.program_options` has it."""
+    """Options of its programs, a line each, as :mod:`.program_options` has it."""
 
     @property
     def is_read(self) -> bool:
@@ -64,7 +64,7 @@ _FILES = ("catalogue.toml", "surveyed.toml")
 @cache
 def catalogue() -> dict[str, CatalogueEntry]:
     """Read the catalogue that comes with Etherweave, by name."""
-    folder = files("etherweave.bench")
+    folder = files("etherweave.bench.programs")
     texts = (folder.joinpath(file).read_text(encoding="utf-8") for file in _FILES)
     tables = [table for text in texts for table in tomllib.loads(text).items()]
     return {name: CatalogueEntry(name, **values) for name, values in tables}

@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from etherweave.bench.adapter import Adapter
+from etherweave.bench.programs.adapter import Adapter
 
 VERSION_LIMIT_S = 10.0  # Longest time for a program to print its version [s].
 _LIBRARIES = (

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from etherweave.bench.campaign import Campaign, CampaignExperiment
-from etherweave.bench.document import Document, UnrecognisedError, parse
+from etherweave.bench.campaigns.campaign import Campaign, CampaignExperiment
+from etherweave.bench.campaigns.store import LaunchRecord
 from etherweave.bench.launchers.launcher import Ending
 from etherweave.bench.statistics.quantiles import median
-from etherweave.bench.store import LaunchRecord
+from etherweave.bench.texts.document import Document, UnrecognisedError, parse
 from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
 from etherweave.measurements.metrics import Better
 

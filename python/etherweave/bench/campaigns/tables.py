@@ -12,9 +12,9 @@ from typing import Any
 import polars
 
 from etherweave.api.outputs import below, quoted_table
-from etherweave.bench.points import JudgedLaunch, point_of
-from etherweave.bench.store import Store, write_atomically, write_json
-from etherweave.bench.summary import CampaignSummary, PointSummary
+from etherweave.bench.campaigns.points import JudgedLaunch, point_of
+from etherweave.bench.campaigns.store import Store, write_atomically, write_json
+from etherweave.bench.campaigns.summary import CampaignSummary, PointSummary
 from etherweave.measurements.files import RESULTS
 
 SUFFIXES = {"s": "_s", "B/s": "_bytes_per_s", "1/s": "_per_s", "B": "_bytes", "1": ""}

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from etherweave.bench.catalogue import catalogue
-from etherweave.bench.draft import Draft
-from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate
-from etherweave.bench.program_options import OptionTable
+from etherweave.bench.programs.catalogue import catalogue
+from etherweave.bench.programs.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate
+from etherweave.bench.programs.program_options import OptionTable
+from etherweave.bench.texts.draft import Draft
+from etherweave.bench.texts.json_objects import JsonObject
 from etherweave.measurements.metrics import Metric
 
 

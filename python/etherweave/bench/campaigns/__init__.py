@@ -1,0 +1,1 @@
+"""Campaigns: their launches and decisions, the store on disk, points, summaries, comparisons."""

@@ -1,0 +1,1 @@
+"""Programs of benchmarks: the catalogue, what an adapter has, options, and plans of commands."""
