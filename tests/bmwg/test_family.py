@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,15 @@ RUN = [(draft, part) for draft in DRAFTS for part, row in entries(draft).items()
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_every_test_of_a_draft_is_listed_with_a_file_or_a_reason(draft: str) -> None:
+def test_every_test_of_a_draft_is_listed_with_its_code_or_a_reason(draft: str) -> None:
     known = entries(draft)
     assert len(known) == COUNTS[draft]
-    files = {path.stem for path in (ROOT / f"python/etherweave/bmwg/{draft}").glob("section_*.py")}
     run = {section for section, entry in known.items() if entry.is_run}
-    assert files == {f"section_{section.replace('.', '_')}" for section in run}
+    names = {f"chapter_{section.partition('.')[0]}" for section in run}
+    folder = ROOT / f"python/etherweave/bmwg/{draft}"
+    assert {path.stem for path in folder.glob("chapter_*.py")} == names
+    chapters = [import_module(f"etherweave.bmwg.{draft}.{name}") for name in names]
+    assert {section for chapter in chapters for section in chapter.TESTS} == run
     assert not [entry for entry in known.values() if entry.reason and entry.reduction]
 
 

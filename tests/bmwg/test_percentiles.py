@@ -18,7 +18,7 @@ from etherweave.bmwg import (
     selected,
 )
 from etherweave.bmwg.family import bench_test
-from etherweave.bmwg.inference import section_5_2, section_6_4, section_7_4, section_10_2
+from etherweave.bmwg.inference import chapter_5, chapter_6, chapter_7, chapter_10
 from etherweave.bmwg.model import Cell, Included, ReportTable
 from etherweave.bmwg.running import REPETITION
 from etherweave.sweeps import executor
@@ -58,10 +58,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, str]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kv_latency, "WINDOW_US", 100)
         patch.setattr(kv_latency, "MARGIN", 1)
-        patch.setattr(section_5_2, "LOADS", (0, 50))
-        patch.setattr(section_6_4, "RATIOS", (2.0,))
-        patch.setattr(section_7_4, "LOADS", (75,))
-        patch.setattr(section_10_2, "END_MS", 4)
+        patch.setattr(chapter_5, "LOADS", (0, 50))
+        patch.setattr(chapter_6, "RATIOS", (2.0,))
+        patch.setattr(chapter_7, "LOADS", (75,))
+        patch.setattr(chapter_10, "END_MS", 4)
         return {
             (draft, result.entry.section): result
             for draft in DRAFTS

@@ -1,4 +1,4 @@
-"""The IETF's tests of fabrics for AI: drafts of BMWG for training and inference, a file a test.
+"""The IETF's tests of fabrics for AI: drafts of BMWG for training and inference, a file a chapter.
 
 :mod:`etherweave.bmwg.family` lists all tests of both drafts, with the reason of those that do not
 run. A test makes cases of a fabric's scenario and computes the draft's tables from their runs;

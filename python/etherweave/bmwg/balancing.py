@@ -1,16 +1,26 @@
 """Load balancing over the uplinks, which several tests measure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.kpis import BOUNDARY, balance, health, stream_rates
-from etherweave.bmwg.model import Case, Column, Included, Metric, Plot, ReportTable, table
+from etherweave.bmwg.model import (
+    BenchTest,
+    Case,
+    Included,
+    Metric,
+    Plot,
+    ReportTable,
+    labelled,
+    table,
+)
 from etherweave.bmwg.settings import MIB, Changes, window
 from etherweave.bmwg.throughput import DUPLEX, pair_jobs
 
 AXES = ("strategy", "QPs a pair")
-JFI = 6  # Place of the fairness of links in :func:`balance_table`.
+Variants = Callable[[BenchFabric, bool], Mapping[str, Changes]]
+"""Names variants of a fabric, for a short or a full sweep."""
 
 
 def balance_cases(
@@ -19,7 +29,7 @@ def balance_cases(
     """Make a case for each strategy and number of QPs: all hosts write across the fabric."""
     return [
         Case(
-            {"strategy": name, "QPs a pair": count},
+            labelled(AXES, name, count),
             {"job": pair_jobs(fabric, MIB, count, DUPLEX), **window(full), **changes},
         )
         for name, changes in strategies.items()
@@ -30,18 +40,42 @@ def balance_cases(
 def goodput_metric(fabric: BenchFabric) -> Metric:
     """Return the goodput of all flows as a share of the hosts' line rate."""
 
-    def share(_: Case, result: Result) -> float:
+    def share(result: Result) -> float:
         return 100 * sum(stream_rates(result)) / (2 * len(fabric.pairs()) * fabric.rate_gbps)
 
-    return Column("goodput of line rate [%]", BOUNDARY), share
+    return BOUNDARY.metric("goodput of line rate [%]", share)
 
 
-def balance_table(fabric: BenchFabric, trials: Included, title: str) -> ReportTable:
-    """Report utilisation and fairness of uplinks, order and losses."""
-    metrics = [goodput_metric(fabric), *balance(fabric), *health(fabric)]
-    note = (
-        "Every host writes to one of the other half of the leaves and receives. MMR by bytes over "
-        "all uplinks of leaves, idle ones included. The hash of a flow differs between QPs of a "
-        "pair; one QP a pair is what a hash without QPs does with any number."
+NOTE = (
+    "Every host writes to one of the other half of the leaves and receives. MMR by bytes over all "
+    "uplinks of leaves, idle ones included. The hash of a flow differs between QPs of a pair; one "
+    "QP a pair is what a hash without QPs does with any number."
+)
+
+
+def balance_test(
+    title: str,
+    variants: Variants,
+    streams: Sequence[int],
+    streams_full: Sequence[int] = (),
+    note: str = "",
+) -> BenchTest:
+    """Test variants of a fabric: utilisation and fairness of uplinks, order and losses.
+
+    ``note`` goes on from that of all such tests.
+    """
+
+    def tables(fabric: BenchFabric, trials: Included) -> list[ReportTable]:
+        metrics, plot = (
+            [goodput_metric(fabric), *balance(fabric), *health(fabric)],
+            Plot(1, 5, (0,)),
+        )
+        return [table("balance", title, AXES, metrics, trials, note=NOTE + note, plot=plot)]
+
+    return BenchTest(
+        lambda fabric, full: balance_cases(
+            *(fabric, full, variants(fabric, full)),
+            streams_full if full and streams_full else streams,
+        ),
+        tables,
     )
-    return table("balance", title, AXES, metrics, trials, note=note, plot=Plot(1, 5, (0,)))

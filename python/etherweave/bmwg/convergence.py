@@ -1,15 +1,17 @@
 """Flows that share a receiver's link, to which others come: rates, and when they are fair again."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from etherweave.api.results import Result
 from etherweave.bmwg import kpis
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import fairness
-from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, labelled, table
-from etherweave.bmwg.settings import MIB, PERIOD_US, Changes, too_many
-from etherweave.bmwg.traffic import incast
+from etherweave.bmwg.kpis import BOUNDARY, REPORTED
+from etherweave.bmwg.model import BenchTest, Case, Included, Plot, ReportTable, labelled, table
+from etherweave.bmwg.settings import MIB, PERIOD_US, Changes, sized
+from etherweave.bmwg.throughput import Variants
+from etherweave.bmwg.traffic import Job, incast
 
 
 class Kind(NamedTuple):
@@ -22,49 +24,55 @@ class Kind(NamedTuple):
 BULK = Kind(MIB, 128)
 AXES = ("variant", "flows before", "flows that come")
 SINK = 0
+ONSET_US = 1_000  # Time at which others come [us].
+Sweep: TypeAlias = tuple[Sequence[int], int]  # Numbers of flows, and end of the run [us].
+
+
+def convergence_test(
+    title: str, variants: Variants, short: Sweep, complete: Sweep, tolerance: float = 0.1
+) -> BenchTest:
+    """Test when each variant of a fabric is fair to as many flows as come."""
+
+    def cases(fabric: BenchFabric, full: bool) -> list[Case]:
+        return convergence_cases(fabric, complete if full else short, variants(fabric))
+
+    return BenchTest(
+        cases, lambda fabric, trials: [convergence_table(fabric, trials, tolerance, title)]
+    )
 
 
 def convergence_cases(
     fabric: BenchFabric,
-    counts: Sequence[int],
+    sweep: Sweep,
     variants: Mapping[str, Changes],
-    onset_us: int,
-    end_us: int,
     kinds: tuple[Kind, Kind] = (BULK, BULK),
 ) -> list[Case]:
     """Make a case for each variant and number of flows: as many again come at the onset."""
-    made = []
-    for variant, changes in variants.items():
-        for count in counts:
-            labels = labelled(AXES, variant, count, count)
-            if missing := too_many(labels, 2 * count + 1, fabric):
-                made.append(missing)
-                continue
-            hosts = fabric.senders_to(SINK)
-            jobs = [
-                incast(hosts[:count], SINK, name="first", **kinds[0]._asdict()),
-                incast(
-                    hosts[count : 2 * count],
-                    SINK,
-                    name="second",
-                    start=f"{onset_us}us",
-                    **kinds[1]._asdict(),
-                ),
-            ]
-            observed = {"period": f"{PERIOD_US}us", "flows": [f"* -> {fabric.host_names[SINK]}"]}
-            run = {"warm_up": f"{onset_us}us", "end": f"{end_us}us"}
-            made.append(Case(labels, {"job": jobs, "observe": observed, "run": run, **changes}))
-    return made
+    counts, end_us = sweep
+    hosts, onset = fabric.senders_to(SINK), f"{ONSET_US}us"
+    observed = {"period": f"{PERIOD_US}us", "flows": [f"* -> {fabric.host_names[SINK]}"]}
+    run = {"warm_up": onset, "end": f"{end_us}us"}
+
+    def jobs(count: int) -> Sequence[Job]:
+        first, second = (kind._asdict() for kind in kinds)
+        later = hosts[count : 2 * count]
+        return [
+            incast(hosts[:count], SINK, name="first", **first),
+            incast(later, SINK, name="second", start=onset, **second),
+        ]
+
+    return [
+        sized(
+            *(fabric, 2 * count + 1, labelled(AXES, variant, count, count)),
+            {"job": jobs(count), "observe": observed, "run": run, **changes},
+        )
+        for variant, changes in variants.items()
+        for count in counts
+    ]
 
 
 def convergence_table(
-    fabric: BenchFabric,
-    trials: Included,
-    onset_us: int,
-    tolerance: float,
-    title: str,
-    *,
-    is_steady: bool = False,
+    fabric: BenchFabric, trials: Included, tolerance: float, title: str, *, is_steady: bool = False
 ) -> ReportTable:
     """Report the time until all flows are near the fair share, and what queues did.
 
@@ -79,28 +87,18 @@ def convergence_table(
 
     def convergence(case: Case, result: Result) -> float | None:
         flows = 2 * int(str(case.labels["flows before"]))
-        return find(kpis.flow_series(result), onset_us, flows, tolerance)
-
-    def goodput(_: Case, result: Result) -> float:
-        return sum(_rates(result))
+        return find(kpis.flow_series(result), ONSET_US, flows, tolerance)
 
     metrics = [
-        (Column("convergence [us]", kpis.BOUNDARY), convergence),
-        (Column("goodput after [Gb/s]", kpis.BOUNDARY), goodput),
-        (Column("JFI of flows after", kpis.BOUNDARY), lambda _, run: fairness(_rates(run))),
-        (
-            Column("largest queue [B]", kpis.REPORTED),
-            lambda _, run: kpis.counters(fabric, run).occupancy_max,
-        ),
+        BOUNDARY.case_metric("convergence [us]", convergence),
+        BOUNDARY.metric("goodput after [Gb/s]", lambda run: sum(kpis.stream_rates(run))),
+        BOUNDARY.metric("JFI of flows after", lambda run: fairness(kpis.stream_rates(run))),
+        REPORTED.metric("largest queue [B]", lambda run: kpis.counters(fabric, run).occupancy_max),
         *kpis.health(fabric),
     ]
     note = (
-        f"Others come {onset_us} us after the start. Convergence: the end of the first {PERIOD_US} "
+        f"Others come {ONSET_US} us after the start. Convergence: the end of the first {PERIOD_US} "
         f"us in which the goodput of every flow is within {tolerance:.0%} of {goal}; none: not "
         "before the run ended."
     )
     return table("convergence", title, AXES, metrics, trials, note=note, plot=Plot(1, 3, (0,)))
-
-
-def _rates(result: Result) -> list[float]:
-    return list(result.values("streams", "goodput_gbps"))

@@ -10,8 +10,8 @@ from etherweave.api.simulation import moe_loads
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import dispatch_bytes, dispatch_egress_bytes, percentile, ratio
 from etherweave.bmwg.kpis import BOUNDARY, SETTING, SOFTWARE, flow_sums, health, iterations_us
-from etherweave.bmwg.model import Case, Column, Included, Metric, labelled
-from etherweave.bmwg.settings import too_many
+from etherweave.bmwg.model import Case, Included, Metric, labelled
+from etherweave.bmwg.settings import sized
 from etherweave.bmwg.traffic import Job, experts
 
 AXES = ("model", "EP", "batch")
@@ -77,17 +77,15 @@ def dispatch_cases(
     layers: int,
 ) -> list[Case]:
     """Make a case for each model, number of participants and batch."""
-    made = []
-    for name in models:
-        for count in counts:
-            for batch in batches:
-                labels = labelled(AXES, name, count, batch)
-                if missing := too_many(labels, count, fabric):
-                    made.append(missing)
-                    continue
-                job = exchange(fabric, count, MODELS[name], batch, layers)
-                made.append(Case(labels, {"job": [job]}))
-    return made
+    return [
+        sized(
+            *(fabric, count, labelled(AXES, name, count, batch)),
+            {"job": [exchange(fabric, count, MODELS[name], batch, layers)]},
+        )
+        for name in models
+        for count in counts
+        for batch in batches
+    ]
 
 
 def dispatches_us(result: Result) -> list[float]:
@@ -125,17 +123,17 @@ def dispatch_metrics(fabric: BenchFabric) -> list[Metric]:
     def sent(case: Case, result: Result) -> float:
         return dispatch_egress_bytes(pair(case, result), int(str(case.labels["EP"])))
 
-    def rate(_: Case, result: Result) -> float | None:
+    def rate(result: Result) -> float | None:
         return ratio(dispatched_bytes(result) / 1e3, percentile(dispatches_us(result), 50))
 
     return [
-        (Column("S_fabric of a dispatch [B]", BOUNDARY), lambda _, run: dispatched_bytes(run)),
-        (Column("T_dispatch by formula [B]", SETTING), pair),
-        (Column("T_egress by formula [B]", SETTING), sent),
-        (Column("dispatch P50 [us]", SOFTWARE), lambda _, run: percentile(dispatches_us(run), 50)),
-        (Column("dispatch P99 [us]", SOFTWARE), lambda _, run: percentile(dispatches_us(run), 99)),
-        (Column("combine P50 [us]", SOFTWARE), lambda _, run: percentile(combines_us(run), 50)),
-        (Column("dispatch to other nodes [GB/s]", SOFTWARE), rate),
+        BOUNDARY.metric("S_fabric of a dispatch [B]", dispatched_bytes),
+        SETTING.case_metric("T_dispatch by formula [B]", pair),
+        SETTING.case_metric("T_egress by formula [B]", sent),
+        SOFTWARE.metric("dispatch P50 [us]", lambda run: percentile(dispatches_us(run), 50)),
+        SOFTWARE.metric("dispatch P99 [us]", lambda run: percentile(dispatches_us(run), 99)),
+        SOFTWARE.metric("combine P50 [us]", lambda run: percentile(combines_us(run), 50)),
+        SOFTWARE.metric("dispatch to other nodes [GB/s]", rate),
         *health(fabric),
     ]
 

@@ -140,6 +140,11 @@ class BenchFabric:
         half = len(ordered) // 2
         return list(zip(ordered[:half], ordered[half : 2 * half], strict=True))
 
+    def link_to(self, host: int) -> str:
+        """Name the link from a leaf to a host."""
+        leaf = next(leaf for leaf, hosts in self.leaves.items() if host in hosts)
+        return f"{leaf} - {self.host_names[host]}"
+
     def senders_to(self, sink: int) -> Sequence[int]:
         """List the other hosts, those of other leaves first, a leaf after the other in turn."""
         own = next(hosts for hosts in self.leaves.values() if sink in hosts)

@@ -6,8 +6,16 @@ from collections.abc import Callable, Sequence
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
-from etherweave.bmwg.kpis import BOUNDARY, REPORTED, SOFTWARE, flow_sums, iterations_us, rows
-from etherweave.bmwg.model import Case, Column, Included, Metric, Plot, ReportTable, labelled, table
+from etherweave.bmwg.kpis import (
+    BOUNDARY,
+    REPORTED,
+    SOFTWARE,
+    flow_sums,
+    iterations_us,
+    rows,
+    stream_times_us,
+)
+from etherweave.bmwg.model import Case, Included, Metric, Plot, ReportTable, labelled, table
 from etherweave.bmwg.settings import MIB, Changes
 from etherweave.bmwg.traffic import Job, collective
 
@@ -87,22 +95,33 @@ def _rerouted(fabric: BenchFabric, job: Job) -> Changes:
 def loss_metrics() -> list[Metric]:
     """Return what a failure loses, for how long, and when it is made good."""
 
-    def lost(_: Case, result: Result) -> int:
+    def lost(result: Result) -> int:
         return sum(count for (count,) in rows(result, "failures", "packets_lost"))
 
-    def after_us(column: str) -> Callable[[Case, Result], float | None]:
-        def last(_: Case, result: Result) -> float | None:
+    def after_us(column: str) -> Callable[[Result], float | None]:
+        def last(result: Result) -> float | None:
             ends = [end for (end,) in rows(result, "failures", column) if not math.isnan(end)]
             return max(ends) / 1e3 - AT_US if ends else None
 
         return last
 
     return [
-        (Column("packets lost", REPORTED), lost),
-        (Column("loss duration [us]", REPORTED), after_us("last_loss_ns")),
-        (Column("lost data recovered [us]", BOUNDARY), after_us("recovered_ns")),
-        (Column("retransmitted [packets]", BOUNDARY), lambda _, run: flow_sums(run)[1]),
+        REPORTED.metric("packets lost", lost),
+        REPORTED.metric("loss duration [us]", after_us("last_loss_ns")),
+        BOUNDARY.metric("lost data recovered [us]", after_us("recovered_ns")),
+        BOUNDARY.metric("retransmitted [packets]", lambda run: flow_sums(run)[1]),
     ]
+
+
+def transfers() -> list[Metric]:
+    """Return times of KV transfers."""
+
+    def time(percent: int) -> Metric:
+        return BOUNDARY.metric(
+            f"KV transfer P{percent} [us]", lambda run: percentile(stream_times_us(run), percent)
+        )
+
+    return [time(50), time(99)]
 
 
 def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTable:
@@ -111,15 +130,15 @@ def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTab
     ``is_time_alone`` leaves out all but the times of iterations.
     """
 
-    def steady(_: Case, result: Result) -> float | None:
+    def steady(result: Result) -> float | None:
         return percentile(iterations_us(result), 50)
 
-    def worst(_: Case, result: Result) -> float:
+    def worst(result: Result) -> float:
         return max(iterations_us(result))
 
-    def overhead(case: Case, result: Result) -> float | None:
-        middle = steady(case, result)
-        return None if middle is None else worst(case, result) - middle
+    def overhead(result: Result) -> float | None:
+        middle = steady(result)
+        return None if middle is None else worst(result) - middle
 
     def is_hidden(case: Case, result: Result) -> str | None:
         """Compare the slowest iteration with those of the run without a failure."""
@@ -129,13 +148,13 @@ def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTab
         limit = percentile(iterations_us(alone), 99) if alone else None
         if limit is None:
             return None
-        return "yes" if worst(case, result) <= limit else "no"
+        return "yes" if worst(result) <= limit else "no"
 
     times: list[Metric] = [
-        (Column("iteration P50 [us]", SOFTWARE), steady),
-        (Column("slowest iteration [us]", SOFTWARE), worst),
-        (Column("overhead of that iteration [us]", SOFTWARE), overhead),
-        (Column("zero impact", SOFTWARE), is_hidden),
+        SOFTWARE.metric("iteration P50 [us]", steady),
+        SOFTWARE.metric("slowest iteration [us]", worst),
+        SOFTWARE.metric("overhead of that iteration [us]", overhead),
+        SOFTWARE.case_metric("zero impact", is_hidden),
     ]
     note = (
         f"All-reduces of all hosts; the failure comes after {AT_US} us and stays. Loss duration: "

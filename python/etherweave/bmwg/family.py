@@ -1,4 +1,4 @@
-"""The tests of both drafts by section: those that run are a file each, the others have a reason.
+"""Tests of both drafts by section: those that run in a file a chapter, the others with a reason.
 
 The drafts are ``draft-calabria-bmwg-ai-fabric-training-bench`` and ``-inference-bench``, editor's
 copies of autumn 2026, of which sections are numbered from 5 on. Every test of the draft's own has a
@@ -71,5 +71,5 @@ def selected(draft: str, sections: Sequence[str]) -> list[Entry]:
 
 def bench_test(draft: str, section: str) -> BenchTest:
     """Import the test of a section."""
-    module = f"etherweave.bmwg.{draft}.section_{section.replace('.', '_')}"
-    return cast(BenchTest, import_module(module))
+    chapter = import_module(f"etherweave.bmwg.{draft}.chapter_{section.partition('.')[0]}")
+    return cast(BenchTest, chapter.TESTS[section])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from etherweave.api.results import Result
 from etherweave.bmwg import formulas
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.model import Case, Column, Metric, ObservationPoint
+from etherweave.bmwg.model import Column, Metric, ObservationPoint
 
 BOUNDARY, REPORTED = ObservationPoint.BOUNDARY, ObservationPoint.REPORTED
 SOFTWARE, SETTING = ObservationPoint.SOFTWARE, ObservationPoint.SETTING
@@ -105,6 +105,13 @@ def uplink_shares(fabric: BenchFabric, result: Result) -> list[float]:
     return [800 * size / (rate * span_ns) for size, rate in zip(sizes, rates, strict=True)]
 
 
+def uplinks_max(fabric: BenchFabric) -> Metric:
+    """Return the utilisation of the busiest port of a leaf to another switch."""
+    return REPORTED.metric(
+        "uplinks, most [%]", lambda run: max(uplink_shares(fabric, run), default=None)
+    )
+
+
 def flow_sums(result: Result) -> tuple[int, int, int, int]:
     """Sum packets, retransmissions, packets out of order, and acknowledged payload [B]."""
     columns = ("packets", "retransmissions", "out_of_order", "bytes")
@@ -113,7 +120,7 @@ def flow_sums(result: Result) -> tuple[int, int, int, int]:
     return sums[0], sums[1], sums[2], sums[3]
 
 
-def out_of_order_rate(_: Case, result: Result) -> float:
+def out_of_order_rate(result: Result) -> float:
     """Compute packets that were delivered out of sequence, a second (T 4.2)."""
     return flow_sums(result)[2] / (result.summary["end_ns"] * 1e-9)
 
@@ -222,55 +229,42 @@ LATENCY_TITLES = ("min", "mean", *(f"P{percent:g}" for percent in PERCENTILES), 
 
 def latency_columns(point: ObservationPoint) -> list[Column]:
     """Name the columns of :func:`latency_cells`."""
-    return [Column(f"{title} [us]", point) for title in LATENCY_TITLES]
+    return point.columns(*(f"{title} [us]" for title in LATENCY_TITLES))
 
 
 def health(fabric: BenchFabric) -> list[Metric]:
     """Return the DUT-reported columns of all tests: marks, pauses, drops (T 4.2)."""
 
-    def lost_ppm(_: Case, result: Result) -> float:
+    def lost_ppm(result: Result) -> float:
         created = result.summary.get("packets_created", 0)
         return formulas.drop_rate(counters(fabric, result).drops, created)
 
-    def marked(_: Case, result: Result) -> float:
+    def marked(result: Result) -> float:
         counts = counters(fabric, result)
         return formulas.marking_ratio(counts.marked, counts.tx_packets)
 
     return [
-        (Column("CE-marked [%]", REPORTED), marked),
-        (Column("PAUSE frames", REPORTED), lambda _, run: counters(fabric, run).pauses),
-        (
-            Column("paused by switches [us]", REPORTED),
-            lambda _, run: counters(fabric, run).paused_us,
-        ),
-        (Column("dropped [ppm]", REPORTED), lost_ppm),
+        REPORTED.metric("CE-marked [%]", marked),
+        REPORTED.metric("PAUSE frames", lambda run: counters(fabric, run).pauses),
+        REPORTED.metric("paused by switches [us]", lambda run: counters(fabric, run).paused_us),
+        REPORTED.metric("dropped [ppm]", lost_ppm),
     ]
 
 
 def balance(fabric: BenchFabric) -> list[Metric]:
     """Return the columns of load balancing: uplinks, fairness, order (T 8)."""
 
-    def rates(case: Case, result: Result) -> list[float]:
-        return uplink_shares(fabric, result)
-
-    def links(_: Case, result: Result) -> list[float]:
-        return [float(size) for size in uplink_bytes(fabric, result)]
+    def of_sizes(value: Callable[[Sequence[float]], float]) -> Callable[[Result], float]:
+        return lambda run: value(uplink_bytes(fabric, run))
 
     return [
-        (
-            Column("uplinks, least [%]", REPORTED),
-            lambda case, run: min(rates(case, run), default=None),
+        REPORTED.metric(
+            "uplinks, least [%]", lambda run: min(uplink_shares(fabric, run), default=None)
         ),
-        (
-            Column("uplinks, most [%]", REPORTED),
-            lambda case, run: max(rates(case, run), default=None),
-        ),
-        (
-            Column("MMR of uplinks, load", REPORTED),
-            lambda case, run: formulas.max_mean_ratio(links(case, run)),
-        ),
-        (Column("JFI of uplinks", REPORTED), lambda case, run: formulas.fairness(links(case, run))),
-        (Column("JFI of flows", BOUNDARY), lambda _, run: formulas.fairness(stream_rates(run))),
-        (Column("out of order [1/s]", BOUNDARY), out_of_order_rate),
-        (Column("retransmitted [packets]", BOUNDARY), lambda _, run: flow_sums(run)[1]),
+        uplinks_max(fabric),
+        REPORTED.metric("MMR of uplinks, load", of_sizes(formulas.max_mean_ratio)),
+        REPORTED.metric("JFI of uplinks", of_sizes(formulas.fairness)),
+        BOUNDARY.metric("JFI of flows", lambda run: formulas.fairness(stream_rates(run))),
+        BOUNDARY.metric("out of order [1/s]", out_of_order_rate),
+        BOUNDARY.metric("retransmitted [packets]", lambda run: flow_sums(run)[1]),
     ]

@@ -6,9 +6,9 @@ from typing import TypeAlias
 from etherweave.bmwg import kpis
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import is_held, nearest_rank
-from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable, labelled
+from etherweave.bmwg.model import BenchTest, Case, Cell, Included, Plot, ReportTable, labelled
 from etherweave.bmwg.settings import Changes
-from etherweave.bmwg.throughput import DUPLEX, pair_jobs
+from etherweave.bmwg.throughput import DUPLEX, Variants, pair_jobs
 from etherweave.bmwg.traffic import WARM_UP, ping
 
 Pooled: TypeAlias = dict[tuple[Cell, ...], tuple[list[float], list[float], int]]
@@ -21,12 +21,28 @@ SHARES = (1, *range(5, 100, 5), 99, 99.9, ALL)  # Shares of messages of the dist
 TIMES = ("one way", "round trip")
 
 
-def latency_cases(
+SAMPLES_FULL, SEEDS_FULL = 10_000, 20  # Round trips and seeds of a full sweep.
+
+
+def latency_test(
+    variants: Variants, sizes: Sequence[int], samples: int, sizes_full: Sequence[int]
+) -> BenchTest:
+    """Test latency of each variant of a fabric over size, alone and beside all other pairs."""
+
+    def cases(fabric: BenchFabric, full: bool) -> list[Case]:
+        if full:
+            return _cases(fabric, sizes_full, SAMPLES_FULL, variants(fabric), SEEDS_FULL)
+        return _cases(fabric, sizes, samples, variants(fabric), 1)
+
+    return BenchTest(cases, lambda _, trials: _tables(trials))
+
+
+def _cases(
     fabric: BenchFabric,
     sizes: Sequence[int],
     samples: int,
     variants: Mapping[str, Changes],
-    seeds: int = 1,
+    seeds: int,
 ) -> list[Case]:
     """Make a case for each variant, size, load and seed: a ping-pong of two hosts."""
     client, server = fabric.pairs()[0]
@@ -49,7 +65,7 @@ def latency_cases(
     ]
 
 
-def latency_tables(trials: Included) -> list[ReportTable]:
+def _tables(trials: Included) -> list[ReportTable]:
     """Report statistics and the distribution of all runs of a configuration together."""
     pooled = _pooled(trials)
     return [_statistics(pooled), _distribution(pooled)]
@@ -78,19 +94,18 @@ def _statistics(pooled: Pooled) -> ReportTable:
             factor = _mean(values) / _mean(first) if first else None
             cells.append([*key, name, len(values), runs, *kpis.latency_cells(values), factor])
     columns = [
-        *(Column(axis, kpis.SETTING) for axis in (*AXES, "time")),
-        Column("samples", kpis.SOFTWARE),
-        Column("runs", kpis.SETTING),
+        *kpis.SETTING.columns(*AXES, "time"),
+        *kpis.SOFTWARE.columns("samples"),
+        *kpis.SETTING.columns("runs"),
         *kpis.latency_columns(kpis.SOFTWARE),
-        Column("over unloaded", kpis.SOFTWARE),
+        *kpis.SOFTWARE.columns("over unloaded"),
     ]
     note = (
         "One way: from the post of a send to the completion of its receive; round trip: of a "
         "ping-pong. Samples of all runs are pooled. Time stamps at the DUT boundary: none."
     )
-    plot = Plot(
-        1, columns.index(Column(f"{kpis.LATENCY_TITLES[4]} [us]", kpis.SOFTWARE)), (0, 2, 3)
-    )
+    titles = [column.title for column in columns]
+    plot = Plot(1, titles.index(f"{kpis.LATENCY_TITLES[4]} [us]"), (0, 2, 3))
     return ReportTable("latency", "Latency", columns, cells, note, plot)
 
 
@@ -103,13 +118,12 @@ def _distribution(pooled: Pooled) -> ReportTable:
         if percent == ALL or is_held(len(one_way), percent)
     ]
     columns = [
-        *(Column(axis, kpis.SETTING) for axis in AXES),
-        Column("one way [us]", kpis.SOFTWARE),
-        Column("messages [%]", kpis.SETTING),
+        *kpis.SETTING.columns(*AXES),
+        *kpis.SOFTWARE.columns("one way [us]"),
+        *kpis.SETTING.columns("messages [%]"),
     ]
-    return ReportTable(
-        "latency-cdf", "Distribution of latency", columns, rows_, "", Plot(3, 4, (0, 1, 2))
-    )
+    title, plot = "Distribution of latency", Plot(3, 4, (0, 1, 2))
+    return ReportTable("latency-cdf", title, columns, rows_, plot=plot)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from etherweave.api.results import Result
 
@@ -32,6 +32,18 @@ class ObservationPoint(StrEnum):
     REPORTED = "DUT-reported"
     SOFTWARE = "software"
     SETTING = "setting"
+
+    def columns(self, *titles: str) -> list["Column"]:
+        """Name columns that are observed here."""
+        return [Column(title, self) for title in titles]
+
+    def metric(self, title: str, value: Callable[[Result], "Cell"]) -> "Metric":
+        """Make the metric of a value that follows from the run alone."""
+        return Column(title, self), lambda _, run: value(run)
+
+    def case_metric(self, title: str, value: Callable[["Case", Result], "Cell"]) -> "Metric":
+        """Make the metric of a value that follows from the case and its run."""
+        return Column(title, self), value
 
 
 @dataclass(frozen=True)
@@ -96,14 +108,14 @@ class Trial:
 Included: TypeAlias = Sequence[tuple[Case, Result]]  # Cases whose runs count, with their results.
 
 
-class BenchTest(Protocol):
-    """A module with a test."""
+@dataclass(frozen=True)
+class BenchTest:
+    """A test of a draft."""
 
-    def cases(self, fabric: "BenchFabric", full: bool) -> Sequence[Case]:
-        """Make the cases of a fabric: a short sweep, or that of the draft."""
-
-    def tables(self, fabric: "BenchFabric", trials: Included) -> Sequence[ReportTable]:
-        """Compute the report's tables from the trials that count."""
+    cases: Callable[["BenchFabric", bool], Sequence[Case]]
+    """Makes the cases of a fabric: a short sweep, or that of the draft."""
+    tables: Callable[["BenchFabric", Included], Sequence[ReportTable]]
+    """Computes the report's tables from the trials that count."""
 
 
 def labelled(axes: Sequence[str], *values: Cell) -> dict[str, Cell]:
@@ -126,7 +138,7 @@ def table(
     plot: Plot | None = None,
 ) -> ReportTable:
     """Make a table with a row for each trial: its axes, then its metrics."""
-    columns = [Column(axis, ObservationPoint.SETTING) for axis in axes]
+    columns = ObservationPoint.SETTING.columns(*axes)
     rows = [
         [*(case.labels.get(axis) for axis in axes), *(value(case, run) for _, value in metrics)]
         for case, run in trials

@@ -14,7 +14,7 @@ from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
 from etherweave.bmwg.kpis import SETTING, SOFTWARE, rows
-from etherweave.bmwg.model import Case, Cell, Column, Included, Metric, Plot, ReportTable
+from etherweave.bmwg.model import Case, Cell, Included, Metric, Plot, ReportTable
 from etherweave.bmwg.traffic import Job
 
 WORKERS = 12  # Workers of the draft's example of a service.
@@ -135,9 +135,8 @@ def first_token_table(title: str, axes: Sequence[str], trials: Included) -> Repo
             own = (case.labels[axis] for axis in axes)
             lines.append([*own, f"P{percent}", *values, share])
     columns = [
-        *(Column(axis, SETTING) for axis in (*axes, "percentile")),
-        *(Column(f"{name} [ms]", SOFTWARE) for name in (TTFT, *PARTS)),
-        Column("T_transfer of TTFT [%]", SOFTWARE),
+        *SETTING.columns(*axes, "percentile"),
+        *SOFTWARE.columns(*(f"{name} [ms]" for name in (TTFT, *PARTS)), "T_transfer of TTFT [%]"),
     ]
     return ReportTable("ttft", title, columns, lines, COMPUTED, Plot(1, 3, (0, 2)))
 
@@ -145,11 +144,11 @@ def first_token_table(title: str, axes: Sequence[str], trials: Included) -> Repo
 def service_metrics() -> list[Metric]:
     """Return the columns of a service: times, and tokens and requests in a second."""
     return [
-        (Column(f"{TTFT} P99 [ms]", SOFTWARE), lambda _, run: tail_ms(run, TTFT)),
-        (Column("T_transfer P99 [ms]", SOFTWARE), lambda _, run: tail_ms(run, "T_transfer")),
-        (Column("ITL P99 [ms]", SOFTWARE), lambda _, run: tail_ms(run, "ITL")),
-        (Column("TPS_out [1/s]", SOFTWARE), lambda _, run: ANSWER * _rate(run)),
-        (Column("Inference_Goodput [1/s]", SOFTWARE), lambda _, run: _rate(run, LIMITS_MS)),
+        SOFTWARE.metric(f"{TTFT} P99 [ms]", lambda run: tail_ms(run, TTFT)),
+        SOFTWARE.metric("T_transfer P99 [ms]", lambda run: tail_ms(run, "T_transfer")),
+        SOFTWARE.metric("ITL P99 [ms]", lambda run: tail_ms(run, "ITL")),
+        SOFTWARE.metric("TPS_out [1/s]", lambda run: ANSWER * _rate(run)),
+        SOFTWARE.metric("Inference_Goodput [1/s]", lambda run: _rate(run, LIMITS_MS)),
     ]
 
 

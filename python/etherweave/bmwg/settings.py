@@ -35,6 +35,17 @@ _ROUTINGS: Mapping[str, Changes] = {
 }
 
 
+def of_file(fabric: BenchFabric) -> Mapping[str, Changes]:
+    """Return the transport of the file alone, by its name."""
+    return {fabric.transport: {}}
+
+
+def services(fabric: BenchFabric) -> Mapping[str, Changes]:
+    """Return services of Ultra Ethernet, and RoCE, by name."""
+    own = {name.upper(): uet(fabric, delivery=name) for name in ("rud", "rod")}
+    return {**own, "RC": roce(fabric)}
+
+
 def flowlets(fabric: BenchFabric, gap: str) -> Changes:
     """Return flowlets with a gap."""
     return {"routing": {"flowlet": {"gap": gap}}, **_in_any_order(fabric, "DLB")}
@@ -94,8 +105,8 @@ def uet(fabric: BenchFabric, **keys: object) -> Changes:
     return {"transport": {"uet": {**own, **keys}}, "routing": "ecmp"}
 
 
-def too_many(axes: Mapping[str, Cell], needed: int, fabric: BenchFabric) -> Case | None:
-    """Make the case that is not attempted because the fabric has too few hosts, if it has."""
-    if needed <= fabric.hosts:
-        return None
-    return Case(axes, {}, f"needs {needed} hosts; the fabric has {fabric.hosts}")
+def sized(fabric: BenchFabric, needed: int, labels: Mapping[str, Cell], changes: Changes) -> Case:
+    """Make a case that takes so many hosts, which is not attempted on a fabric with fewer."""
+    if needed > fabric.hosts:
+        return Case(labels, {}, f"needs {needed} hosts; the fabric has {fabric.hosts}")
+    return Case(labels, changes)

@@ -5,7 +5,7 @@ import math
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.kpis import BOUNDARY, REPORTED, health, rows, stream_rates
-from etherweave.bmwg.model import Case, Column, Included, ReportTable, labelled, table
+from etherweave.bmwg.model import BenchTest, Case, Included, ReportTable, labelled, table
 from etherweave.bmwg.settings import MIB, PERIOD_US, Changes, at_line_rate
 from etherweave.bmwg.throughput import DUPLEX, pair_jobs
 from etherweave.bmwg.traffic import incast, named
@@ -20,7 +20,15 @@ CYCLE_END_US = 10_000  # End of a run where waits may be cyclic [us].
 MESSAGES = 16  # Messages of a flow where waits may be cyclic, after which a run ends.
 
 
-def storm_cases(fabric: BenchFabric, message: int = MIB) -> list[Case]:
+def storm_test(message: int) -> BenchTest:
+    """Test storms beside messages of a size, and cyclic waits."""
+    return BenchTest(
+        lambda fabric, _: [*_storm_cases(fabric, message), *_cycle_cases(fabric)],
+        lambda fabric, trials: [_storm_table(fabric, trials)],
+    )
+
+
+def _storm_cases(fabric: BenchFabric, message: int) -> list[Case]:
     """Let a host pause its leaf while all hosts write, with and without a watchdog."""
     if fabric.flow_control != "pfc":
         labels = labelled(AXES, "a NIC that pauses", "none")
@@ -43,7 +51,7 @@ def storm_cases(fabric: BenchFabric, message: int = MIB) -> list[Case]:
     return made
 
 
-def cycle_cases(fabric: BenchFabric) -> list[Case]:
+def _cycle_cases(fabric: BenchFabric) -> list[Case]:
     """Write along shortest paths that turn upwards again, because links are missing."""
     leaves, links = list(fabric.leaves.values()), _links_of_leaves(fabric)
     if len(leaves) < 4 or len(links) != len(leaves) or any(len(own) < 4 for own in links):
@@ -86,30 +94,23 @@ def _links_of_leaves(fabric: BenchFabric) -> list[list[str]]:
     return list(links.values())
 
 
-def storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
+def _storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
     """Report whether there was a storm or a deadlock, and what flows had meanwhile."""
 
-    def storms(_: Case, result: Result) -> int:
-        return sum(1 for _ in rows(result, "storms", "node"))
-
-    def recovery(_: Case, result: Result) -> float | None:
+    def recovery(result: Result) -> float | None:
         ends = [end for (end,) in rows(result, "storms", "restored_ns") if not math.isnan(end)]
         return max(ends) / 1e3 - STORM_US[1] if ends else None
 
     metrics = [
-        (
-            Column("deadlock", REPORTED),
-            lambda _, run: "yes" if run.summary["finished"] == "stuck" else "no",
+        REPORTED.metric(
+            "deadlock", lambda run: "yes" if run.summary["finished"] == "stuck" else "no"
         ),
-        (Column("storms detected", REPORTED), storms),
-        (Column("restored after the storm [us]", REPORTED), recovery),
-        (
-            Column("longest zero throughput of a flow [us]", BOUNDARY),
-            lambda _, run: silence_us(run),
-        ),
-        (Column("goodput, all flows [Gb/s]", BOUNDARY), lambda _, run: sum(stream_rates(run))),
+        REPORTED.metric("storms detected", lambda run: len(list(rows(run, "storms", "node")))),
+        REPORTED.metric("restored after the storm [us]", recovery),
+        BOUNDARY.metric("longest zero throughput of a flow [us]", silence_us),
+        BOUNDARY.metric("goodput, all flows [Gb/s]", lambda run: sum(stream_rates(run))),
         *health(fabric),
-        (Column("run [us]", REPORTED), lambda _, run: run.summary["end_ns"] / 1e3),
+        REPORTED.metric("run [us]", lambda run: run.summary["end_ns"] / 1e3),
     ]
     note = (
         "Deadlock: no event can make progress, which is proved, not waited for. Longest zero "

@@ -32,7 +32,9 @@ def incast(
         workload["messages"] = messages
     if outstanding is not None:
         workload["outstanding"] = outstanding
-    return _job([sink, *sources], {"incast": workload}, f"h{sources[0]}-h{sink}", keys)
+    return _job(
+        [sink, *sources], {"incast": workload}, f"h{next(iter(sources), sink)}-h{sink}", keys
+    )
 
 
 def collective(

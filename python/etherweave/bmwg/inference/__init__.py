@@ -1,1 +1,1 @@
-"""Tests of the draft for inference, a file a section."""
+"""Tests of the draft for inference, a file a chapter."""

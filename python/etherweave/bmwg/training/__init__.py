@@ -1,1 +1,1 @@
-"""Tests of the draft for training, a file a section."""
+"""Tests of the draft for training, a file a chapter."""
