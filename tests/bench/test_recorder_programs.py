@@ -429,6 +429,7 @@ TRUNCATED = f"""
 """The first receive fails, as its message is longer; the others succeed."""
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 @pytest.mark.parametrize(
     ("name", "body", "before"),
     [
