@@ -253,7 +253,7 @@ def flows(**keys: object) -> dict[str, Any]:
 def test_flows_of_a_class_are_those_of_a_list_and_stand_in_the_result() -> None:
     result = etherweave.run(flows(load=0.3), extend={"arrivals": OfList})
     assert bytes_of(result) == bytes_of(etherweave.run(LIST))
-    assert bytes_of(etherweave.run(tomllib.loads(result.resolved))) == bytes_of(result)
+    assert bytes_of(etherweave.run(result.scenario)) == bytes_of(result)
     assert result.summary["warnings"] == []
 
 
@@ -269,7 +269,7 @@ class Drawn(extend.FlowArrivals):
 def test_flows_follow_the_seed_of_the_run() -> None:
     def listed(seed: int) -> str:
         result = etherweave.run(flows(), {"seed": seed}, extend={"arrivals": Drawn})
-        return str(tomllib.loads(result.resolved)["job"][0]["workload"]["flows"]["text"])
+        return str(result.scenario["job"][0]["workload"]["flows"]["text"])
 
     assert listed(1) == listed(1) != listed(2)
 

@@ -43,7 +43,7 @@ def times(result: Result) -> etherweave.FlowTimes:
 def test_the_ideal_time_is_that_of_a_path_by_hand(forwarding: str) -> None:
     flows = listed([(0, 1, 10_000, 0), (1, 0, 64, 500_000)])
     result = etherweave.run(scenario(flows, switch={"forwarding": forwarding}))
-    values = tomllib.loads(result.resolved)
+    values = result.scenario
     path = [values["nic"]["transmit_latency"], values["nic"]["receive_latency"]]
     # Two cables of 3 m at 5 ns/m.
     delays = sum(map(time_of, [*path, values["switch"]["latency"]])) * 1e9 + 2 * 15 + POST_NS
@@ -92,7 +92,7 @@ def test_ideal_times_of_five_fabrics_are_those_of_paths_by_hand(name: str) -> No
     topology = {name: parameters}
     flows = listed([(0, destination, 1_000, 0)])
     result = etherweave.run({**scenario(flows), "topology": topology})
-    values = tomllib.loads(result.resolved)
+    values = result.scenario
     ends = [values["nic"]["transmit_latency"], values["nic"]["receive_latency"]]
     switches = [values["switch"]["latency"]] * (len(metres) - 1)
     delays = sum(map(time_of, ends + switches)) * 1e9 + 5 * sum(metres)
@@ -140,7 +140,7 @@ def test_shares_of_flows_stay_in_leaves_and_pods_of_the_fabric() -> None:
     drawn = {"ranks": 128, "load": 0.5, "sizes": {"fixed": "10kB"}, "duration": "20us"}
     flows = scenario({**drawn, "pairs": pairs}, 128)
     result = etherweave.run({**flows, "topology": {"k_ary_fat_tree": {"k": 8}}})
-    spec = tomllib.loads(result.resolved)["job"][0]["workload"]["flows"]
+    spec = result.scenario["job"][0]["workload"]["flows"]
     assert (spec["pairs"]["group_local"]["leaf_hosts"], spec["group"]) == (4, 16)
     ends = pairs_of(result)
     for hosts, share in ((4, 0.5), (16, 0.8)):
@@ -365,7 +365,7 @@ def test_a_list_in_parquet_is_that_of_its_rows_and_stands_in_the_result(tmp_path
     result = etherweave.run(of_parquet(tmp_path, LISTED))
     text = f"{','.join(LISTED)}\n0,1,5000,0,4,\n1,0,700,1.5,5,\n1,0,64,0.25,6,4\n"
     expected = etherweave.run({**scenario({"text": text}), "name": "a"})
-    assert tomllib.loads(result.resolved)["job"][0]["workload"]["flows"]["text"] == text
+    assert result.scenario["job"][0]["workload"]["flows"]["text"] == text
     assert result.to_polars("flow_times").equals(expected.to_polars("flow_times"))
     replicated = command_line.run_here("run", tmp_path / "a.toml", "--replications", 2)
     assert "slowdown" in replicated.stdout

@@ -4,7 +4,6 @@ Power is that of :func:`etherweave.design` with the profile that the scenario's 
 names: what the ports of the run sent, how often they woke, and at which rates they were.
 """
 
-import tomllib
 from typing import NamedTuple
 
 from etherweave._core import ScenarioError
@@ -42,7 +41,7 @@ def energy(result: Result) -> Energy | None:
     Returns ``None`` where the scenario names no ``design.power``, or nothing was simulated. Raises
     ``ScenarioError`` when the profile lacks a part of the fabric.
     """
-    scenario = tomllib.loads(result.resolved)
+    scenario = result.scenario
     duration_s = result.summary["end_ns"] / 1e9
     if "power" not in scenario.get("design", {}) or "ports" not in result.tables or not duration_s:
         return None

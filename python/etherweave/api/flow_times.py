@@ -10,7 +10,6 @@ many flows, 32 bytes each are in memory.
 import itertools
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -174,7 +173,7 @@ def flow_times(result: Result) -> list[FlowTimes]:
         raise TypeError(f"flow_times: {str(result)[:60]!r}; expected {expected}")
     if "[job.workload.flows" not in result.resolved or "flow_times" not in result.tables:
         return []
-    scenario = tomllib.loads(result.resolved)
+    scenario = result.scenario
     jobs = {job["name"]: job for job in scenario["job"] if "flows" in job["workload"]}
     warm_up_ns = time_of(scenario["run"].get("warm_up", "0s")) * 1e9
     parts: dict[str, list[polars.DataFrame]] = {name: [] for name in jobs}

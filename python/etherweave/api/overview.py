@@ -6,7 +6,6 @@ for tables, so that a short run stays short.
 """
 
 import math
-import tomllib
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, repeat
@@ -194,7 +193,7 @@ def _clients(result: Result) -> dict[str, int]:
     """Return by job of services how many ranks, the first, send requests."""
     if "request_response" not in result.resolved:
         return {}
-    jobs = tomllib.loads(result.resolved).get("job", [])
+    jobs = result.scenario.get("job", [])
     workloads = {job["name"]: job["workload"].get("request_response") for job in jobs}
     return {name: int(facts["clients"]) for name, facts in workloads.items() if facts}
 
@@ -204,7 +203,7 @@ def _sampled_calls(result: Result) -> dict[str, dict[str, float]]:
     if "samples = " not in result.resolved:
         return {}
     calls = dict[str, dict[str, float]]()
-    for job in tomllib.loads(result.resolved)["job"]:
+    for job in result.scenario["job"]:
         facts = job["workload"].get("osu_collective", {})
         if "samples" not in facts:
             continue
@@ -248,15 +247,14 @@ def ended_streams(result: Result) -> Iterator[bool]:
 
 
 def _background(result: Result) -> set[str]:
-    jobs = tomllib.loads(result.resolved).get("job", [])
-    return {job["name"] for job in jobs if job["background"]}
+    return {job["name"] for job in result.scenario.get("job", []) if job["background"]}
 
 
 def _endless(result: Result) -> set[str]:
     """Name the measured jobs whose streams end by the time alone."""
     if "measured" not in result.summary:
         return set()
-    jobs = tomllib.loads(result.resolved).get("job", [])
+    jobs = result.scenario.get("job", [])
     counted = {"messages": 0}
     return {job["name"] for job in jobs if "messages" not in job["workload"].get("incast", counted)}
 

@@ -193,7 +193,7 @@ def replay(
         raise _core.scenario_error(
             [place.named(mistake, has_own) for mistake in error.mistakes]
         ) from None
-    first = tomllib.loads(result.resolved)["job"][0]
+    first = result.scenario["job"][0]
     _check_end(result, first["name"], described)
     scale = first["workload"][kind].get("compute_scale", _or_one(compute_scale))
     all_warnings = [*warnings, *result.summary["warnings"]]
@@ -322,7 +322,7 @@ def _check_end(result: Result, job: str, described: RecordingFacts | None) -> No
     """Reject a run that ends before all ranks of the program do."""
     ended = result.values("iterations", "job").count(job)
     expected = described["ranks"] if described else 1
-    has_others = len(tomllib.loads(result.resolved)["job"]) > 1
+    has_others = len(result.scenario["job"]) > 1
     is_cut = ended < expected or not (described or has_others)
     if result.summary["finished"] == "time_limit" and is_cut:
         reason = f"{job} has not ended then"

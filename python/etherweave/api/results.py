@@ -16,10 +16,12 @@ Columns carry their unit as a suffix (``duration_ns``). A result is frozen.
 import itertools
 import json
 import os
+import tomllib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -275,6 +277,11 @@ class Result:
         facts = self.summary
         ended = f"{facts['finished']} after {facts['end_ns'] * 1e-6:.3f} ms"
         return f"<Result of {facts['name']}: {ended}; tables {', '.join(self.tables)}>"
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """Read the scenario with every default filled in, once."""
+        return tomllib.loads(self.resolved)
 
     @property
     def is_partial(self) -> bool:

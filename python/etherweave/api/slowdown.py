@@ -1,6 +1,5 @@
 """Slowdown of jobs by each other: each against itself alone on the same hosts."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,8 +28,7 @@ class Slowdown:
 
 def foreground(result: Result) -> list[str]:
     """List the jobs that are not in the background."""
-    jobs = tomllib.loads(result.resolved)["job"]
-    return [job["name"] for job in jobs if not job["background"]]
+    return [job["name"] for job in result.scenario["job"] if not job["background"]]
 
 
 def slowdowns(together: Result, alone: Mapping[str, Result]) -> list[Slowdown]:

@@ -1,7 +1,6 @@
 """Dispatch and combine of experts by DeepEP's kernels, which several tests measure."""
 
 import math
-import tomllib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -104,7 +103,7 @@ def dispatched_bytes(result: Result) -> float:
     Acknowledged payload of all connections is divided between dispatch and combine by the bytes of
     a copy, as each copy that was dispatched comes back once.
     """
-    scenario = tomllib.loads(result.resolved)
+    scenario = result.scenario
     moe = scenario["job"][0]["workload"]["moe"]
     dispatch, combine = moe_loads(moe, scenario["seed"])["token_bytes"]
     of_layers: float = flow_sums(result)[3] * dispatch / (dispatch + combine)

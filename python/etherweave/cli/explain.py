@@ -1,7 +1,6 @@
 """The verb ``explain``."""
 
 import json
-import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
@@ -116,12 +115,12 @@ def _result(source: Path, simulate: Any, changes: dict[str, object], ports: bool
         )
     if not ports or result.columns("waits"):
         return result
-    again: Result = simulate(tomllib.loads(result.resolved), observe)
+    again: Result = simulate(result.scenario, observe)
     return again
 
 
 def _reason(result: Result, job: str | None) -> str:
-    names = [job["name"] for job in tomllib.loads(result.resolved).get("job", [])]
+    names = [job["name"] for job in result.scenario.get("job", [])]
     if job is not None and job not in names:
         return f"--job: {job}; expected one of {', '.join(names)}"
     if not result.columns("path"):
@@ -135,7 +134,7 @@ def _reason(result: Result, job: str | None) -> str:
 def _left_out(result: Result, job: str | None) -> list[str]:
     """List the jobs that have no ranks, and so no path."""
     known = {limit.job for limit in limits(result)}
-    jobs = tomllib.loads(result.resolved).get("job", []) if result.columns("path") else []
+    jobs = result.scenario.get("job", []) if result.columns("path") else []
     return [own["name"] for own in jobs if own["name"] not in known and job in (None, own["name"])]
 
 

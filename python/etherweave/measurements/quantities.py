@@ -98,7 +98,7 @@ class _Job(NamedTuple):
 
 def quantities(result: Result) -> list[Quantity]:
     """List the figures of all jobs that are like a benchmark's, in the order of the jobs."""
-    scenario = tomllib.loads(result.resolved)
+    scenario = result.scenario
     (transport,) = scenario["transport"]
     jobs, seed = scenario.get("job", []), int(scenario["seed"])
     launches = _Launches(result)

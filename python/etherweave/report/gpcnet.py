@@ -5,7 +5,6 @@ that of all ranks and turns; of rates it is of each ring. ``99%`` is what 99 of 
 than. Sources: ``random_ring.c``, ``collectives.c`` and ``utils.c`` of GPCNeT 1.3.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -101,18 +100,12 @@ def _figures(kind: _Kind, times: np.ndarray[Any, np.dtype[np.float64]], group: i
 
 def jobs(result: Result) -> Iterator[str]:
     """List the jobs that are network tests."""
-    for job in tomllib.loads(result.resolved)["job"]:
-        if "gpcnet" in job["workload"]:
-            yield job["name"]
+    return (job["name"] for job in result.scenario["job"] if "gpcnet" in job["workload"])
 
 
 def _workload(result: Result, job: str) -> Mapping[str, Any]:
-    (facts,) = (
-        table["workload"]["gpcnet"]
-        for table in tomllib.loads(result.resolved)["job"]
-        if table["name"] == job
-    )
-    return dict(facts)
+    tables = {table["name"]: table["workload"] for table in result.scenario["job"]}
+    return dict(tables[job]["gpcnet"])
 
 
 def network_test(result: Result, job: str) -> str:
@@ -126,7 +119,7 @@ def network_test(result: Result, job: str) -> str:
 def network_load_test(together: Result, alone: Result, job: str) -> str:
     """Print a job alone and beside congestors as ``network_load_test`` does."""
     tests = _workload(together, job)
-    workloads = [job["workload"] for job in tomllib.loads(together.resolved)["job"]]
+    workloads = [job["workload"] for job in together.scenario["job"]]
     congestors = [job["gpcnet_congestor"] for job in workloads if "gpcnet_congestor" in job]
     ranks = sum(int(congestor["ranks"]) for congestor in (tests, *congestors))
     nodes = [_hosts(congestor) for congestor in congestors]

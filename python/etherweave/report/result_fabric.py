@@ -1,6 +1,5 @@
 """Fabric of a result, in the words of publications."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +33,7 @@ _NAMES = {"roce": "RoCE", "tcp": "TCP", "uet": "Ultra Ethernet"}
 
 def fabric(result: Result) -> Fabric:
     """Read the fabric from a result's scenario."""
-    scenario = tomllib.loads(result.resolved)
+    scenario = result.scenario
     kind, facts = next(iter(scenario["transport"].items()))
     wire = Wire(*_core.full_frame(result.resolved))
     version = str(facts.get("version", ""))

@@ -1,6 +1,5 @@
 """Results of the same jobs side by side, and beside what was published of them."""
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -229,7 +228,7 @@ def ratio(value: float, to: float) -> str:
 
 
 def _workloads(result: Result) -> dict[str, Any]:
-    return {job["name"]: job["workload"] for job in tomllib.loads(result.resolved).get("job", [])}
+    return {job["name"]: job["workload"] for job in result.scenario.get("job", [])}
 
 
 GOODPUT_CAPTION = (

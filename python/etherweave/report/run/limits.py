@@ -1,6 +1,5 @@
 """Limits of each job, as bars: the parts of its path, of one result or of several."""
 
-import tomllib
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
@@ -45,7 +44,7 @@ def explained(result: Result) -> Result:
     if summary["finished"] != "complete" or summary["packet_hops"] > HOPS_MAX:
         return result
     try:
-        again = run(tomllib.loads(result.resolved), {"observe.ranks": True, "observe.waits": True})
+        again = run(result.scenario, {"observe.ranks": True, "observe.waits": True})
     except (ScenarioError, OSError):
         return result
     return again if again.summary["fingerprint"] == summary["fingerprint"] else result
