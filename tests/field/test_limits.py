@@ -386,17 +386,15 @@ WRITERS = {
     "bench/launchers/mpirun.py": 1,  # likewise
     "bench/launchers/netns.py": 1,  # likewise
     "bench/launchers/processes.py": 2,  # likewise
-    "bench/launchers/sbatch.py": 3,  # likewise
+    "bench/launchers/sbatch.py": 2,  # likewise
     "bench/launchers/site_launcher.py": 1,  # likewise
     "bench/launchers/srun.py": 1,  # likewise
     "bench/measure/executor.py": 1,  # sources in a temporary directory
     "bench/measure/measurement.py": 1,  # the directory of a launch
-    "bench/campaigns/store.py": 1,  # a lock
     "bench/campaigns/tables.py": 2,  # into memory
     "cli/bench/telemetry.py": 1,  # the null device
     "cli/control/yang.py": 2,  # a temporary directory
     "control/lab/lifecycle.py": 3,  # the directory of a lab that is not up
-    "control/lab/state.py": 2,  # replaced by its caller; a lock
     "control/lab/supervisor.py": 1,  # the directory of a lab
     "control/reaction.py": 1,  # a temporary directory
     "control/reaction_trials.py": 1,  # the kernel
@@ -413,7 +411,7 @@ WRITERS = {
     "api/packing.py": 4,  # into a file of `new_path`; a directory that is moved when it is complete
     "api/results.py": 3,  # a directory that replaces the result when it is complete
     "sweeps/executors.py": 3,  # work of an array; lines that are cut are left out
-    "sweeps/store.py": 2,  # a lock; a directory that replaces the dataset when it is complete
+    "sweeps/store.py": 1,  # a directory that replaces the dataset when it is complete
 }
 """Files that write without :mod:`etherweave.api.outputs`, how often, and why they may."""
 OPENED = re.compile(r"(?<!Part)File::create\(|fs::write\(|OpenOptions|File::options")

@@ -164,7 +164,6 @@ JOINED = {
     "archives/recorder_files.py": 1,  # a number
     "bench/environment/inspections.py": 1,  # a path of the host's own, in a temporary directory
     "bench/environment/readers/files.py": 3,  # read
-    "bench/launchers/sbatch.py": 1,  # a name of our own
     "bench/launchers/site_launcher.py": 1,  # read
     "bench/measure/executor.py": 4,  # sources of the package
     "bench/measure/measurement.py": 1,  # a number

@@ -5,7 +5,9 @@ refuses what leads out of the directory. What is written has a name of its own u
 a full disk, a signal or a crash leaves no cut file under the name that was asked for.
 """
 
+import fcntl
 import itertools
+import json
 import os
 import shutil
 import stat
@@ -127,10 +129,29 @@ def write_bytes(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def write_json(path: Path, values: object) -> None:
+    """Write values as an indented JSON file, completely or not at all."""
+    write_text(path, json.dumps(values, indent=2) + "\n")
+
+
 def written(path: Path, write: Callable[[Path], object]) -> None:
     """Have a function write a file that takes a path, such as those of Parquet and figures."""
     with new_path(path) as part:
         write(part)
+
+
+@contextmanager
+def locked(path: Path, error: Exception) -> Iterator[None]:
+    """Hold the lock of a file, which the kernel releases at the latest when the process ends.
+
+    Raises ``error`` when another process holds it.
+    """
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise error from None
+        yield
 
 
 @contextmanager

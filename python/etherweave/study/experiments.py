@@ -18,7 +18,7 @@ from etherweave import _core
 from etherweave.api import toml
 from etherweave.api.inputs import read_json, read_parquet, read_text
 from etherweave.api.machine import machine
-from etherweave.api.outputs import below, write_text, written
+from etherweave.api.outputs import below, write_json, write_text, written
 
 POINTS = "points.parquet"  # A directory with this file is the result of a :class:`CurveExperiment`.
 DESIGN = "design.json"  # A directory with this file is the result of a :class:`DesignExperiment`.
@@ -219,8 +219,3 @@ def _design(
 def facts_of(wall_s: float) -> dict[str, Any]:
     """Write down which version made a result, on which machine, and in which time."""
     return {"version": _core.version(), "wall_s": wall_s, "machine": machine()}
-
-
-def write_json(path: Path, values: object) -> None:
-    """Write values as an indented JSON file."""
-    write_text(path, json.dumps(values, indent=2) + "\n")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from etherweave.api.inputs import InputError, read_json
+from etherweave.api.outputs import write_json
 from etherweave.study.declared import FILE, read_declaration
-from etherweave.study.experiments import write_json
 from etherweave.study.folder import Study, shipped
 from etherweave.study.results import CALIBRATION, StudyResult, check_of
 

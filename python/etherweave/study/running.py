@@ -9,9 +9,9 @@ from typing import Any
 
 from etherweave.api.inputs import read_json
 from etherweave.api.machine import build
-from etherweave.api.outputs import below, write_text
+from etherweave.api.outputs import below, write_json, write_text
 from etherweave.api.work import Work, WorkCallback, unheard
-from etherweave.study.experiments import StudyExperiment, write_json
+from etherweave.study.experiments import StudyExperiment
 from etherweave.study.folder import Study, load_study
 from etherweave.study.records import CHECK_S, recorded_times
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, check_of, load_result

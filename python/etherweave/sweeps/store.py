@@ -11,14 +11,13 @@ A line that a kill has torn is not read, and its run is carried out again. Lines
 longer part of the sweep stay: they are found when it has them again.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -28,7 +27,7 @@ from etherweave import _core
 from etherweave.api import toml
 from etherweave.api.inputs import read_json
 from etherweave.api.machine import build, machine
-from etherweave.api.outputs import below, write_text
+from etherweave.api.outputs import below, locked, write_text
 from etherweave.api.results import SUMMARY, Result
 from etherweave.api.toml import differences
 from etherweave.sweeps.points import Run, Sweep, SweepError
@@ -74,21 +73,11 @@ class SweepStore:
 
     home: Path
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock the directory against other sweeps.
-
-        Raises ``SweepError`` when another sweep uses it.
-        """
+    def alone(self) -> AbstractContextManager[None]:
+        """Lock the directory against other sweeps; raises ``SweepError`` when one uses it."""
         self.home.mkdir(parents=True, exist_ok=True)
-        with (self.home / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise SweepError(
-                    f"{self.home}: another sweep uses this directory; expected its end, or another"
-                ) from None
-            yield
+        busy = f"{self.home}: another sweep uses this directory; expected its end, or another"
+        return locked(self.home / ".lock", SweepError(busy))
 
     def records(self) -> dict[str, Record]:
         """Read the journal: runs by their hash, of each the last line."""

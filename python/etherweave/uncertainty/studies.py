@@ -18,11 +18,11 @@ from typing import Any, TypeAlias
 import etherweave
 from etherweave.api.inputs import read_json
 from etherweave.api.machine import build
-from etherweave.api.outputs import below
+from etherweave.api.outputs import below, write_json
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.study import Study, StudyResult, load_study
 from etherweave.study.declared import DeclaredUnknown
-from etherweave.study.experiments import RunExperiment, write_json
+from etherweave.study.experiments import RunExperiment
 from etherweave.study.results import load_result
 from etherweave.sweeps import Executor, WorkerError, executor
 from etherweave.uncertainty import sampling

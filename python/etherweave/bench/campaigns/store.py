@@ -12,18 +12,17 @@
 Results come from the raw texts, so that a better parser reads old launches as well.
 """
 
-import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from etherweave.api.inputs import decoded, read_json
-from etherweave.api.outputs import below, is_part, new_file
+from etherweave.api.outputs import below, is_part, locked, new_file
 from etherweave.bench.campaigns.campaign import Campaign
 
 T = TypeVar("T")
@@ -147,18 +146,10 @@ class Store:
         """Read the inspections of each session, in order."""
         return [_environment(path) for path in sorted(self._sessions())]
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock the store against other sessions.
-
-        Raises ``StoreError`` when another session uses it.
-        """
-        with (self.directory / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise StoreError(f"{self.directory}: another session uses this directory") from None
-            yield
+    def alone(self) -> AbstractContextManager[None]:
+        """Lock the store against other sessions; raises ``StoreError`` when one uses it."""
+        busy = StoreError(f"{self.directory}: another session uses this directory")
+        return locked(self.directory / ".lock", busy)
 
     @property
     def _launches(self) -> Path:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from etherweave.api.inputs import decoded
+from etherweave.api.outputs import write_json
 from etherweave.bench.launchers.launcher import (
     Ending,
     LauncherKind,
@@ -177,9 +178,7 @@ def read_task(file: Path, number: int) -> tuple[ClusterSite, SiteFabric | None, 
 
 def write_outcome(directory: Path, outcome: LaunchOutcome) -> None:
     """Leave an outcome in a job's directory, whole or not at all."""
-    file = directory / f"{OUTCOME}.part"
-    file.write_text(json.dumps(asdict(outcome)), encoding="utf-8")
-    file.replace(directory / OUTCOME)
+    write_json(directory / OUTCOME, asdict(outcome))
 
 
 def read_outcome(directory: Path) -> LaunchOutcome | None:

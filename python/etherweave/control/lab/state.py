@@ -10,15 +10,13 @@
                              supervisor.pid   process and its start
 """
 
-import contextlib
-import fcntl
-import json
 import os
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from etherweave.api import outputs
 from etherweave.api.inputs import decoded, read_json
 from etherweave.control.lab.boot import BootRecord
 from etherweave.control.lab.layout import check_name, is_name
@@ -85,9 +83,7 @@ def choose(scope: LabScope, name: str | None) -> str:
 
 def write(directory: Path, record: LabRecord) -> None:
     """Write a record, atomically."""
-    new = directory / "state.json.new"
-    new.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
-    new.replace(directory / "state.json")
+    outputs.write_json(directory / "state.json", asdict(record))
 
 
 def read(directory: Path) -> LabRecord | None:
@@ -98,17 +94,7 @@ def read(directory: Path) -> LabRecord | None:
         return None
 
 
-@contextlib.contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Hold a lab's lock, which the kernel releases at the latest when the process ends.
-
-    Raises ``StateError`` if another process is bringing it up or down.
-    """
-    with (directory / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StateError(
-                f"lab {directory.name}: another process is bringing it up or down; expected to wait"
-            ) from None
-        yield
+def locked(directory: Path) -> AbstractContextManager[None]:
+    """Hold a lab's lock; raises ``StateError`` if another process is bringing it up or down."""
+    busy = f"lab {directory.name}: another process is bringing it up or down; expected to wait"
+    return outputs.locked(directory / "lock", StateError(busy))
