@@ -3,6 +3,8 @@
 import json
 import math
 import re
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,10 @@ from etherweave.uncertainty import (
     sample_interconnects,
     sampled_sweep,
 )
-from etherweave.uncertainty.check_rows import FITS, Conditions
-from etherweave.uncertainty.intervals import Distribution, distribution
+from etherweave.uncertainty.check_rows import FITS, LINK, TRANSPORTS, Conditions
+from etherweave.uncertainty.intervals import Distribution, Interval, distribution
 from etherweave.uncertainty.model_errors import errors_at
+from etherweave.uncertainty.sampled_interconnects import conditions_of_figure
 from etherweave.uncertainty.sampling import sampled_scenario
 from etherweave.uncertainty.together import together
 from support.command_line import run_here
@@ -322,6 +325,27 @@ def test_profiles_of_interconnects_have_intervals_of_what_they_yield(tmp_path: P
     assert edr.most.low < edr.median < edr.most.high
     assert 0.05 < edr.most.width / edr.median < 1.0
     assert edr.point != hdr.point
+    # As `run --samples` says of the same benchmark over the same interconnect.
+    (error,) = errors_at([Conditions("latency", "InfiniBand", TRANSPORTS[1], "to 64 B", FITS[1])])
+    assert edr.together is not None
+    assert edr.together.width > edr.most.width
+    ratios = [edr.together.high / edr.most.high, edr.together.low / edr.most.low]
+    assert 1.0 < ratios[0] < error.most.high, "ends of both seldom meet"
+    assert error.most.low < ratios[1] < 1.0
+
+
+def test_figures_of_interconnects_have_the_conditions_of_their_benchmarks() -> None:
+    of = partial(conditions_of_figure, "slingshot-11")
+    vendor = ("of one vendor", TRANSPORTS[1])
+    latency = Conditions("latency", *vendor, "to 64 B", FITS[1])
+    assert of("latency_us", 1.5) == latency
+    assert of("messages_per_us", 40.0) == latency._replace(kind="message rate")
+    stream = Conditions("bandwidth", *vendor, "above 64 KiB", FITS[1])
+    # 200 Gb/s of the link: 180 are nine tenths.
+    assert of("bandwidth_gbps", 170.0) == stream
+    assert of("bandwidth_gbps", 190.0) == stream._replace(limit=LINK)
+    assert of("all_to_all_us", 50.0) == Conditions("collective", *vendor, fit=FITS[1])
+    assert of("congestion_impact", 2.0) == Conditions("ratio", fit=FITS[1])
 
 
 def test_samples_of_profiles_leave_out_gpcnet_where_that_is_asked(
@@ -346,11 +370,12 @@ def test_a_page_of_interconnects_has_bands_of_samples(monkeypatch: pytest.Monkey
         monkeypatch.setattr(Interconnect, name, 10.0)
     monkeypatch.setattr(Interconnect, "congestion_impact", 1.0)
     drawn = distribution("latency_us", 10.0, [9.0, 10.0, 11.0], [[0.1], [0.5], [0.9]], ["x"])
+    drawn = replace(drawn, together=Interval(8.0, 13.0))
     sampled = {"tofu-d": {"latency_us": drawn, "bandwidth_gbps": drawn}}
     result = [Interconnect("tofu-d"), Interconnect("aries")]
     with_bands, without = overview(sampled, result).figure, overview({}, result).figure
     assert with_bands is not None and without is not None
     bands = [collection for axes in with_bands.axes for collection in axes.collections]
     ends = [np.asarray(band.get_paths()[0].vertices)[:, 0].tolist() for band in bands]
-    assert ends == 2 * [list(drawn.most)]
+    assert ends == 2 * [list(drawn.most), [8.0, 13.0]]
     assert not any(axes.collections for axes in without.axes)

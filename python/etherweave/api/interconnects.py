@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from tomllib import loads as loads_toml
+from typing import NamedTuple
 
 from etherweave.api.simulation import Figure, figures, resolve, run, schema
 from etherweave.api.slowdown import slowdowns
@@ -32,6 +33,51 @@ SCHEMES = {
     "timely": "TIMELY",
 }
 """Congestion control of senders, by the table of a transport that switches it on."""
+
+
+class Benchmark(NamedTuple):
+    """A benchmark whose mean iteration is a figure of an interconnect."""
+
+    workload: Mapping[str, Mapping[str, object]]
+    amount: float  # Figure times the mean of an iteration [ns], or that mean over the figure.
+    is_rate: bool = False
+    hosts: int | None = 2  # Hosts at one switch; None for the profile's fabric.
+    ranks_per_host: int = 1
+
+    def scenario(self, profile: str) -> dict[str, object]:
+        """Make the scenario of the benchmark on an interconnect, with one job."""
+        own = {"name": "job", "workload": self.workload, "ranks_per_host": self.ranks_per_host}
+        scenario = {"interconnect": {"profile": profile}, "job": [own]}
+        hosts = {"topology": {"single_switch": {"hosts": self.hosts}}} if self.hosts else {}
+        return {**scenario, **hosts}
+
+    def figure(self, mean_ns: float) -> float:
+        """Return the figure of a mean of an iteration [ns]."""
+        return self.amount / mean_ns if self.is_rate else mean_ns / self.amount
+
+    def mean_ns(self, figure: float) -> float:
+        """Return the mean of an iteration of a figure [ns]."""
+        return self.amount / figure if self.is_rate else figure * self.amount
+
+
+BENCHMARKS = {
+    "latency_us": Benchmark({"osu_latency": {"bytes": "8B", "warm_up": 5, "iterations": 50}}, 2e3),
+    "bandwidth_gbps": Benchmark(
+        {"osu_bw": {"bytes": "1MiB", "window": WINDOW, "warm_up": 1, "iterations": 2}},
+        8 * WINDOW * MIB,
+        is_rate=True,
+    ),
+    "messages_per_us": Benchmark(
+        {"osu_bw": {"bytes": "8B", "pairs": PAIRS, "window": WINDOW, "iterations": 4}},
+        1e3 * PAIRS * WINDOW,
+        is_rate=True,
+        ranks_per_host=PAIRS,
+    ),
+    "all_to_all_us": Benchmark(
+        {"all_to_all": {"ranks": HOSTS, "bytes": "1KiB", "iterations": 2}}, 1e3, hosts=None
+    ),
+}
+"""Benchmarks by the figure of :class:`Interconnect` that they give."""
 
 
 @dataclass(frozen=True)
@@ -65,26 +111,22 @@ class Interconnect:
     @cached_property
     def latency_us(self) -> float:
         """Half a round trip of 8 B between two hosts at a switch, as of osu_latency [us]."""
-        ping = {"osu_latency": {"bytes": "8B", "warm_up": 5, "iterations": 50}}
-        return self._mean_ns(ping, 2) / 2e3
+        return self._simulated("latency_us")
 
     @cached_property
     def bandwidth_gbps(self) -> float:
         """One pair with messages of 1 MiB, as of osu_bw [Gb/s]."""
-        stream = {"osu_bw": {"bytes": "1MiB", "window": WINDOW, "warm_up": 1, "iterations": 2}}
-        return 8 * WINDOW * MIB / self._mean_ns(stream, 2)
+        return self._simulated("bandwidth_gbps")
 
     @cached_property
     def messages_per_us(self) -> float:
         """16 pairs on two hosts with messages of 8 B, as of osu_mbw_mr [million a second]."""
-        many = {"osu_bw": {"bytes": "8B", "pairs": PAIRS, "window": WINDOW, "iterations": 4}}
-        return 1e3 * PAIRS * WINDOW / self._mean_ns(many, 2, PAIRS)
+        return self._simulated("messages_per_us")
 
     @cached_property
     def all_to_all_us(self) -> float:
         """An all-to-all of 1 KiB for each pair of 64 hosts, on the profile's fabric [us]."""
-        all_to_all = {"all_to_all": {"ranks": HOSTS, "bytes": "1KiB", "iterations": 2}}
-        return self._mean_ns(all_to_all) / 1e3
+        return self._simulated("all_to_all_us")
 
     @cached_property
     def congestion_impact(self) -> float:
@@ -131,13 +173,10 @@ class Interconnect:
             return str(transport["congestion_control"]).upper()
         return next((SCHEMES[key] for key in SCHEMES if key in transport), "none")
 
-    def _mean_ns(self, workload: object, hosts: int | None = None, ranks: int = 1) -> float:
-        job = {"name": "job", "workload": workload, "ranks_per_host": ranks}
-        scenario = {"interconnect": {"profile": self.name}, "job": [job]}
-        if hosts:
-            scenario["topology"] = {"single_switch": {"hosts": hosts}}
-        rows = run(scenario, self.keys).to_polars("iterations")
-        return float(rows["duration_ns"].to_numpy().mean())
+    def _simulated(self, figure: str) -> float:
+        benchmark = BENCHMARKS[figure]
+        rows = run(benchmark.scenario(self.name), self.keys).to_polars("iterations")
+        return benchmark.figure(float(rows["duration_ns"].to_numpy().mean()))
 
 
 def _on_a_fifth(name: str, kind: str, keys: Mapping[str, object], ranks: int) -> dict[str, object]:

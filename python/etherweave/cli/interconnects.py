@@ -14,7 +14,7 @@ from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, ExecutorName, Threads
 from etherweave.cli.progress import work_progress
-from etherweave.cli.sampled import figure, span
+from etherweave.cli.sampled import INTERVALS, figure, intervals
 
 if TYPE_CHECKING:
     from etherweave.uncertainty.intervals import Distribution
@@ -59,7 +59,7 @@ def interconnects(
         Simulate GPCNeT, which takes some seconds a profile; by default of profiles that are named.
     samples : N
         Draw N samples, 8 to 65,536, of what is not known of each profile, and print medians with
-        intervals of 90 %.
+        intervals of 50 and 90 %, and of 90 % with the error of the model.
     """
     known = names()
     unknown = [name for name in chosen or () if name not in known]
@@ -131,16 +131,19 @@ def _samples(
 
 
 def _print_samples(distributions: "dict[str, dict[str, Distribution]]", as_json: bool) -> None:
-    """Print medians with intervals of 90 %."""
+    """Print medians with intervals of 50 and 90 %, and of 90 % with the error of the model."""
     if as_json:
         facts = {
             name: {key: figure(distribution) for key, distribution in of.items()}
             for name, of in distributions.items()
         }
         return print(json.dumps(facts, indent=2))
-    rows = [(name, *map(span, of.values())) for name, of in distributions.items()]
-    simulated = next(iter(distributions.values()))
-    return print_table(("profile", *(f">{_TITLES[key]}" for key in simulated)), rows)
+    rows = [
+        (name, _TITLES[key], *intervals(distribution))
+        for name, of in distributions.items()
+        for key, distribution in of.items()
+    ]
+    return print_table(("profile", "figure", *INTERVALS), rows)
 
 
 _FIGURES: dict[str, Callable[[Interconnect], str]] = {

@@ -23,6 +23,8 @@ SHARE_MIN = 0.02  # Least part of a variance whose unknown is named.
 NAMED_MAX = 4  # Most unknowns that are named for a figure.
 DETAILED = (".mean_us", ".call_us", "streams.goodput_gbps")
 """Ends of names of the figures whose unknowns are named."""
+INTERVALS = (">as it stands", ">median", ">50 %", ">90 %", ">90 % with the model's error")
+"""Titles of the columns of a figure in samples."""
 
 
 def run_sampled(
@@ -123,10 +125,9 @@ def _print(result: "SampledResult") -> None:
         print("  samples differ in their seeds alone: nothing else is uncertain")
     if not result.is_known:
         print(f"  not known to 5 %: {result.asked} samples are too few; expected more --samples")
-    rows = [_row(row) for row in result.figures if row.varies or row.together]
+    rows = [(row.name, *intervals(row)) for row in result.figures if row.varies or row.together]
     if rows:
-        intervals = (">50 %", ">90 %", ">90 % with the model's error")
-        print_table(("figure", ">as it stands", ">median", *intervals), rows)
+        print_table(("figure", *INTERVALS), rows)
     fixed = [(row.name, row.median) for row in result.figures if not (row.varies or row.together)]
     print_rest(fixed, result.left_out, result.samples, "samples")
     for row in result.figures:
@@ -140,10 +141,10 @@ def _print(result: "SampledResult") -> None:
         print(f"  error of flow-level mode, in no interval above: {jobs}: {measured}")
 
 
-def _row(row: "Distribution") -> tuple[str, ...]:
+def intervals(row: "Distribution") -> tuple[str, ...]:
+    """Write the columns of a figure that :data:`INTERVALS` names."""
     together = _ends(row.together) if row.together else ""
-    ends = (_ends(row.half), _ends(row.most), together)
-    return (row.name, number(row.point), number(row.median), *ends)
+    return (number(row.point), number(row.median), _ends(row.half), _ends(row.most), together)
 
 
 def _error(error: "ModelError") -> str:
@@ -181,11 +182,6 @@ def _print_contributions(result: "SampledResult", distribution: "Distribution") 
         others = f"unknowns whose effect {result.samples} samples do not show"
         print(f"    {distribution.rest:4.0%}  seeds, unknowns together, and {others}")
     return None
-
-
-def span(distribution: "Distribution") -> str:
-    """Write a median with its interval of 90 %."""
-    return f"{number(distribution.median)} ({_ends(distribution.most)})"
 
 
 def _ends(ends: "Interval") -> str:

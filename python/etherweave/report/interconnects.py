@@ -172,7 +172,8 @@ def write_interconnects(
 ) -> Path:
     """Write the page of several profiles into a directory; returns the page's path.
 
-    Intervals of 90 % of ``sampled``, figures of samples by profile, are drawn.
+    Intervals of 90 % of ``sampled``, figures of samples by profile, are drawn, and those with the
+    error of the model.
     """
     page = Page(out)
     page.show(
@@ -197,8 +198,10 @@ def overview(sampled: Sampled, interconnects: Sequence[Interconnect]) -> Section
     for axes, key in ((left, "latency_us"), (right, "bandwidth_gbps")):
         for place, interconnect in enumerate(interconnects):
             if interconnect.name in sampled:
-                ends = sampled[interconnect.name][key].most
-                axes.hlines(place, *ends, color=SERIES[0], linewidth=7, alpha=0.25)
+                drawn = sampled[interconnect.name][key]
+                axes.hlines(place, *drawn.most, color=SERIES[0], linewidth=7, alpha=0.25)
+                if drawn.together:
+                    axes.hlines(place, *drawn.together, color=SERIES[0], linewidth=1)
     for axes, titles in (
         (left, [interconnect.name for interconnect in interconnects]),
         (right, [""] * len(interconnects)),
@@ -212,7 +215,11 @@ def overview(sampled: Sampled, interconnects: Sequence[Interconnect]) -> Section
         "Simulated between two hosts at one switch; the all-to-all of 1 KiB on the profile's "
         "fabric of 64 hosts [us], and there the factor of latency in GPCNeT's random ring beside "
         "its congestors. Black: Table 1 of Li et al., TBench 2022."
-        + (" Bands: intervals of 90 % of samples." if sampled else "")
+        + (
+            " Bands: intervals of 90 % of samples; lines: with the model's error."
+            if sampled
+            else ""
+        )
     )
     table = Table((*HEAD, *SIMULATED), [row(interconnect) for interconnect in interconnects])
     asked = Table(("profile", *product_titles()), [product(profile) for profile in interconnects])

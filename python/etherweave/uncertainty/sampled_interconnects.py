@@ -1,16 +1,30 @@
 """Samples of what profiles of interconnects yield."""
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from etherweave.api.interconnects import Interconnect
+from etherweave.api.interconnects import BENCHMARKS, Interconnect
+from etherweave.api.simulation import resolve
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.sweeps import Executor, WorkerError, executor
+from etherweave.uncertainty.check_rows import (
+    FITS,
+    RATIO,
+    Conditions,
+    conditions_of,
+    limit_of,
+    link_us,
+)
 from etherweave.uncertainty.declared import Declared
 from etherweave.uncertainty.intervals import Distribution, distribution
-from etherweave.uncertainty.sampling import check_count, paired, sampled_scenario
+from etherweave.uncertainty.model_errors import errors_at
+from etherweave.uncertainty.sampling import SampledScenario, check_count, paired, sampled_scenario
+from etherweave.uncertainty.together import together
 
-FIGURES = ("latency_us", "bandwidth_gbps", "messages_per_us", "all_to_all_us", "congestion_impact")
+FIGURES = (*BENCHMARKS, "congestion_impact")
 """Figures of :class:`etherweave.api.interconnects.Interconnect` that samples have."""
 
 
@@ -25,9 +39,10 @@ def sample_interconnects(
     """Draw what is not known of profiles; gives the distribution of each figure of each profile.
 
     Samples are those of each profile, beside the profile as it stands. Profiles that have a figure
-    from the same place have the same shares, so that they are compared in pairs. ``home`` is a
-    directory that the executor may use; figures do not depend on it. ``on_progress`` is called with
-    the work whenever a sample has ended. Raises ``UncertaintyError`` when samples are too few or
+    from the same place have the same shares, so that they are compared in pairs. Intervals with the
+    error of the model take no figure as fitted. ``home`` is a directory that the executor may use;
+    figures do not depend on it. ``on_progress`` is called with the work whenever a sample has
+    ended. Raises ``UncertaintyError`` when samples are too few or
     too many; ``WorkerError`` when a worker has died, or a figure has a mistake.
     """
     check_count(samples)
@@ -48,19 +63,60 @@ def sample_interconnects(
         found[done] = answer
         work.end(done)
         on_progress(work)
-    return {
-        name: {
-            figure: distribution(
-                figure,
-                found[f"{name}/-1"][figure],
-                [found[f"{name}/{number}"][figure] for number in range(samples)],
-                scenario.shares,
-                [entry.name for entry in scenario.drawn.entries],
-            )
-            for figure in figures
-        }
+    sampled = {
+        (name, figure): _sampled(figure, name, found, scenario)
         for name, scenario in drawn.items()
+        for figure in figures
     }
+    all_figures = _with_model(sampled)
+    return {name: {figure: all_figures[name, figure] for figure in figures} for name in drawn}
+
+
+class Sampled(NamedTuple):
+    """A figure of a profile, with its values in samples."""
+
+    values: Sequence[float]
+    distribution: Distribution
+
+
+def _sampled(
+    figure: str, name: str, found: Mapping[str, Mapping[str, float]], scenario: SampledScenario
+) -> Sampled:
+    values = [found[f"{name}/{number}"][figure] for number in range(len(scenario.shares))]
+    names = [entry.name for entry in scenario.drawn.entries]
+    point = found[f"{name}/-1"][figure]
+    return Sampled(values, distribution(figure, point, values, scenario.shares, names))
+
+
+def _with_model(figures: Mapping[tuple[str, str], Sampled]) -> dict[tuple[str, str], Distribution]:
+    """Add intervals with the error of the model to figures, by profile and name."""
+    medians = {key: own.distribution.median for key, own in figures.items()}
+    conditions = {key: conditions_of_figure(*key, median) for key, median in medians.items()}
+    errors = dict(zip(conditions, errors_at(conditions.values()), strict=True))
+    return {
+        key: replace(
+            own.distribution,
+            together=together(own.values, errors[key].further, is_time=not is_rate(key[1])),
+        )
+        for key, own in figures.items()
+    }
+
+
+def is_rate(figure: str) -> bool:
+    """Whether more of a figure is faster."""
+    return figure in BENCHMARKS and BENCHMARKS[figure].is_rate
+
+
+def conditions_of_figure(name: str, figure: str, value: float) -> Conditions:
+    """Return the conditions of the error of the model in a figure of a profile."""
+    benchmark = BENCHMARKS.get(figure)
+    if benchmark is None:
+        return Conditions(RATIO, fit=FITS[1])
+    scenario = tomllib.loads(resolve(benchmark.scenario(name)))
+    (job,) = scenario["job"]
+    scenario["interconnect"] = {"profile": name}
+    limit = limit_of(link_us(scenario, job), benchmark.mean_ns(value) / 1e3)
+    return conditions_of(scenario, job)._replace(limit=limit)
 
 
 def measure(task: tuple[str, dict[str, object], list[str]]) -> dict[str, float]:
