@@ -3,3 +3,4 @@
 pub(crate) mod estimate;
 pub(crate) mod memory;
 pub(crate) mod run_time;
+pub(crate) mod simulated;

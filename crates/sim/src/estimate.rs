@@ -8,13 +8,13 @@ use etherweave_engine::{
     port::Port,
 };
 use etherweave_host::{Endpoint, Host, IterationRow, Protocol, RankState, Thread};
-use etherweave_primitives::{Bytes, ChannelId, SwitchId, Time};
+use etherweave_primitives::{Bytes, ChannelId, Duration, SwitchId, Time};
 use etherweave_switch::{Switch, buffer::Group, input_queued::CrossbarPort};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::TrafficSize;
 
 use crate::report::{FlowRow, PortRow, StreamRow};
-use crate::{build::credit_memory, build::late_flows, shard::Shard};
+use crate::{build::credit_memory, build::delays::delay, build::late_flows, shard::Shard};
 
 /// Memory that an allocation takes beside its content [B], about.
 const ALLOCATION: u64 = 16;
@@ -87,13 +87,19 @@ impl RunMemory {
     }
 }
 
+/// Latency of a path of so many links: of each as long as the links take on average, with what is behind them.
+pub fn path_latency(topology: &Topology, params: &SimParams, links: f64) -> Duration {
+    let sum: u64 = topology.channels().iter().map(|channel| delay(channel, params).as_ps()).sum();
+    Duration::from_ps((sum as f64 / topology.channels().len().max(1) as f64 * links) as u64)
+}
+
 fn times(count: u64, bytes: usize) -> u64 {
     count.saturating_mul(bytes as u64)
 }
 
 /// The topology twice (the report names ports by its own), and a state for each port and node.
 fn fabric(topology: &Topology, params: &SimParams) -> u64 {
-    let constants = RunConstants::new(params, etherweave_primitives::Duration::ZERO);
+    let constants = RunConstants::new(params, Duration::ZERO);
     let crossbar = match params.switch.model {
         SwitchModel::SharedBuffer => 0,
         SwitchModel::InputQueued => CrossbarPort::BYTES,

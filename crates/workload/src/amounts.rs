@@ -64,6 +64,11 @@ impl Amounts {
     }
 }
 
+/// Sleep and computation of a rank [ps].
+pub(crate) fn rest_ps(program: &Program) -> u64 {
+    load(program).rest_ps
+}
+
 fn load(program: &Program) -> RankLoad {
     let mut load = RankLoad::default();
     for (block, repeat) in program.counted() {

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
 use etherweave_primitives::InputErrors;
 
-use crate::{Block, Graph, Op, Program, StreamSpec};
+use crate::{Block, Graph, Op, Program, StreamSpec, amounts::rest_ps};
 
 /// Ranks whose programs stand for all.
 const SAMPLES: u64 = 8;
@@ -31,6 +31,8 @@ pub struct TrafficSize {
     pub bytes: Option<u64>,
     /// Payload that may be under way at once [B]: what a rank sends before it waits.
     pub burst_bytes: u64,
+    /// Longest computation and sleep of a rank [ps]; none where more than its program decides it.
+    pub rest_ps: Option<u64>,
 }
 
 /// The size of `ranks` like those whose programs are built.
@@ -71,6 +73,7 @@ pub(crate) fn of_partners(ranks: u64, message: u64, messages: u64, outstanding: 
         messages: Some(all),
         bytes: Some(all.saturating_mul(message)),
         burst_bytes: ranks.saturating_mul(message.saturating_mul(outstanding)),
+        rest_ps: Some(0),
     }
 }
 
@@ -81,14 +84,14 @@ pub(crate) fn of_graphs(
     ranks: u64,
     iterations: u32,
 ) -> Result<TrafficSize, InputErrors> {
-    let (mut count, mut largest, mut sums) = (0, 0, [0; 5]);
+    let (mut count, mut largest, mut rest_ps, mut sums) = (0, 0, 0, [0; 5]);
     for graphs in parts {
         for graph in graphs? {
             let facts = graph.facts();
             let (peers, streams) = (facts.peers().len() as u64, graph.streams().len() as u64);
             let values = [graph.memory(), peers, facts.sent.messages, facts.sent.bytes, streams];
             sums.iter_mut().zip(values).for_each(|(sum, value): (&mut u64, u64)| *sum = sum.saturating_add(value));
-            (count, largest) = (count + 1, facts.sent_max.max(largest));
+            (count, largest, rest_ps) = (count + 1, facts.sent_max.max(largest), facts.computed_ps.max(rest_ps));
         }
     }
     let all = |sum: u64| (u128::from(sum) * u128::from(ranks) / count.max(1)).min(u64::MAX.into()) as u64;
@@ -103,6 +106,7 @@ pub(crate) fn of_graphs(
         messages: Some(often(messages)),
         bytes: Some(often(bytes)),
         burst_bytes: streams.saturating_mul(largest),
+        rest_ps: Some(often(rest_ps)),
     })
 }
 
@@ -120,6 +124,7 @@ fn of_programs(programs: &[Program], ranks: u64) -> TrafficSize {
         messages: Some(sum(|program| sent(program).0)),
         bytes: Some(sum(|program| sent(program).1)),
         burst_bytes: sum(burst_bytes),
+        rest_ps: programs.iter().map(rest_ps).max(),
     }
 }
 

@@ -19,9 +19,9 @@ use etherweave_workload::TrafficSize;
 
 use crate::{
     JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, forecast::memory::MemoryLimit,
-    forecast::run_time::RunTime, forecast::run_time::Switches, open_loop, parts::host_ports::generate,
-    parts::network::OpenLoopNetwork, parts::nodes, parts::routing, parts::sampling, parts::transports,
-    result::flow_rows::GROUP, scenario::experiment, scenario::read, text::conversions,
+    forecast::run_time::RunTime, forecast::run_time::Switches, forecast::simulated::simulated, open_loop,
+    parts::host_ports::generate, parts::network::OpenLoopNetwork, parts::nodes, parts::routing, parts::sampling,
+    parts::transports, result::flow_rows::GROUP, scenario::experiment, scenario::read, text::conversions,
 };
 
 /// A text in a column, and lent to Python [B].
@@ -91,7 +91,7 @@ impl Estimate {
         }
         let parts: Vec<String> =
             self.memory_parts.iter().map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
-        let mistake = format!("about {} of memory ({})", size(self.memory_bytes), parts.join(", "));
+        let mistake = format!("about {} of memory are needed ({})", size(self.memory_bytes), parts.join(", "));
         let expected =
             format!("at most {}, {}: {}, or another --memory-limit", size(limit.bytes), limit.name, self.advice);
         Err(InputError::new(self.key.clone(), mistake, expected))
@@ -211,6 +211,7 @@ pub(crate) fn of_sound_jobs(
         check::check_rows(scenario, number, rows)?;
     }
     let hops = links_mean(topology.by_port());
+    let traffic = simulated(scenario, &traffic, topology, hops);
     let looks_at_connections = captures > 0
         || scenario.observe.is_some()
         || scenario.run.fast_forward.is_some()
@@ -219,6 +220,7 @@ pub(crate) fn of_sound_jobs(
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
     let connections = sum(|size| size.connections);
     let streams: u64 = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
+    let rows = sum(|size| size.rows);
     let names = RowNames { jobs: &[], host: &|_| "", purpose: &|_, _| "" };
     let tables = |streams: u64, connections: u64| {
         let tables = [
@@ -272,7 +274,7 @@ pub(crate) fn of_sound_jobs(
     ];
     let tables = tables.saturating_add(sample_tables).saturating_add(observed_tables);
     let captured = captured_bytes(scenario, &traffic, captures as u64, snap_length);
-    let packet_hops = packet_hops(scenario, &traffic, links_taken(scenario, topology.by_port(), hops), topology);
+    let packet_hops = packet_hops(scenario, &traffic, links_taken(scenario, topology.by_port(), hops));
     let counted = traffic.iter().zip(&scenario.job).filter(|(_, job)| !job.background);
     let messages = counted.map(|(size, _)| size.messages.unwrap_or(0)).fold(0, u64::saturating_add);
     // Benchmarks know what packets take.
@@ -280,7 +282,7 @@ pub(crate) fn of_sound_jobs(
     let packet_hops = packet_hops.filter(|_| has_packets);
     // Others arrive in the background.
     let is_known = has_packets && !scenario.job.iter().any(|job| job.background);
-    let packets = is_known.then(|| self::packet_hops(scenario, &traffic, 1.0, topology)).flatten();
+    let packets = is_known.then(|| self::packet_hops(scenario, &traffic, 1.0)).flatten();
     let run_s = packet_hops.map(|packet_hops| {
         let switches = Switches { model: scenario.switch.model, decide_per_packet: routing::is_by_packet(scenario) };
         RunTime::of_benchmarks().seconds(switches, topology.hosts(), packet_hops, messages)
@@ -387,29 +389,18 @@ fn captured_bytes(scenario: &Scenario, traffic: &[TrafficSize], captures: u64, s
     captures.saturating_mul(traffic.iter().zip(&scenario.job).map(of_job).fold(0, u64::saturating_add))
 }
 
-/// Data and acknowledgements over all links; of a run with an end, no more than links of receivers carry until then.
-/// Without one, the jobs end it that are not in the background: what others send until then is left out.
-fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64, topology: &Topology) -> Option<u64> {
-    let links = topology.host_channels(HostId::from_index(0)).iter();
-    let carried = |end| links.map(|&link| topology.channel(link).rate.bytes_in(end).get()).sum::<u64>();
-    let carried = scenario.run.end.map(carried);
+/// Data and acknowledgements over all links. What jobs in the background send until others are done is left out.
+fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64) -> Option<u64> {
     let of_job = |(size, job): (&TrafficSize, &JobSpec)| {
         let transport = scenario.transport_of(job);
         let (payload, per_ack) = (transport.payload().get(), u64::from(transport.packets_per_ack()));
-        let until_end = carried.map(|bytes| bytes.saturating_mul(size.receivers));
-        let bytes = size.bytes.into_iter().chain(until_end).min()?;
-        let messages = match (size.messages, size.bytes) {
-            // Barriers send packets without payload.
-            (Some(messages), Some(0)) => messages,
-            (Some(messages), Some(whole)) => (messages as f64 * bytes as f64 / whole as f64) as u64,
-            (Some(_), None) => return None,
-            (None, _) => 0,
-        };
-        let packets = (bytes / payload.max(1)).max(messages);
+        // Barriers send packets without payload.
+        let messages = size.messages.unwrap_or(0);
+        let packets = (size.bytes? / payload.max(1)).max(messages);
         Some(packets.saturating_add((packets / per_ack).max(messages)) as f64 * hops)
     };
     let counts = |(_, job): &(&TrafficSize, &JobSpec)| {
-        scenario.fidelity(job).is_packet() && (carried.is_some() || !job.background)
+        scenario.fidelity(job).is_packet() && (scenario.run.end.is_some() || !job.background)
     };
     let counted = traffic.iter().zip(&scenario.job).filter(counts);
     counted.map(of_job).sum::<Option<f64>>().map(|hops| hops as u64)

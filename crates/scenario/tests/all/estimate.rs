@@ -222,3 +222,23 @@ fn progress_counts_no_repetitions_that_are_skipped() {
     let ratios: Vec<_> = after.iter().filter(|(events, _)| *events < 0.9 * all).map(ratio).collect();
     assert!(!ratios.is_empty() && ratios.iter().all(|ratio| (1.0 / 1.5..=1.5).contains(ratio)), "{ratios:?}");
 }
+
+#[test]
+fn records_of_ranks_are_estimated_until_jobs_are_done_that_are_not_in_the_background() {
+    let text = |iterations| {
+        format!(
+            "topology.single_switch = {{ hosts = 4, rate = \"100Gb/s\" }}\nobserve.ranks = true\n[[job]]\nname = \
+             \"ping\"\nworkload.osu_latency = {{ bytes = \"8B\", warm_up = 0, iterations = {iterations} }}\n[[job]]\n\
+             name = \"others\"\nbackground = true\nworkload.osu_bw = {{ bytes = \"1MiB\", iterations = 1000000 }}\n"
+        )
+    };
+    let memory = |text: &str| etherweave_scenario::foresee(text, "x.toml", &[]).unwrap().memory_bytes;
+    let (few, many) = (memory(&text(1_000)), memory(&text(1_000_000)));
+    // A million windows of 64 messages take a hundred gigabytes; a thousand round trips leave time for some of 1 MiB.
+    assert!(few < 16 << 20, "{few}");
+    assert!(many > 16 * few && many < 4 << 30, "{few} {many}");
+    // Nothing is known of the end of flows, so that all of the background counts until the run ends.
+    let ping = "osu_latency = { bytes = \"8B\", warm_up = 0, iterations = 1000 }";
+    let arrivals = text(1_000).replace(ping, "flows = { ranks = 2, load = 0.1, duration = \"1ms\" }");
+    assert!(memory(&arrivals) > 10 << 30 && memory(&format!("run.end = \"2ms\"\n{arrivals}")) < 16 << 20);
+}

@@ -93,6 +93,7 @@ impl Generator for Driven {
             messages: None,
             bytes: None,
             burst_bytes: 0,
+            rest_ps: None,
         })
     }
 

@@ -170,6 +170,7 @@ impl Generator for Flows {
             messages: Some(count),
             bytes: Some(bytes),
             burst_bytes: bytes,
+            rest_ps: None,
         })
     }
 }

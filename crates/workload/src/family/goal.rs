@@ -111,6 +111,7 @@ impl Generator for Goal {
             messages: Some(sends.saturating_mul(u64::from(self.iterations))),
             bytes: None,
             burst_bytes: u64::MAX,
+            rest_ps: None,
         })
     }
 }

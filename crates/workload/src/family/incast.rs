@@ -45,6 +45,7 @@ impl Generator for Incast {
             messages,
             bytes: messages.map(|messages| messages.saturating_mul(self.message.get())),
             burst_bytes: streams.saturating_mul(window.saturating_mul(self.message.get())),
+            rest_ps: Some(0),
         })
     }
 }

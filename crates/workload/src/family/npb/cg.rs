@@ -81,6 +81,7 @@ impl RankWorkload for NpbCg {
             rows: grown(first.rows, second.rows),
             messages: counted(first.messages, second.messages),
             bytes: counted(first.bytes, second.bytes),
+            rest_ps: counted(first.rest_ps, second.rest_ps),
             ..second
         })
     }

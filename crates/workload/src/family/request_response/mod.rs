@@ -178,6 +178,7 @@ impl Generator for RequestResponse {
             messages: Some(2 * all * sum(&|_| 1)),
             bytes: Some(all * sum(&|service| service.request.get() + service.response.get())),
             burst_bytes: each * window * sum(&|service| service.request.max(service.response).get()),
+            rest_ps: None,
         })
     }
 }
