@@ -80,11 +80,11 @@ class Sampled(NamedTuple):
 
 
 def _sampled(
-    figure: str, name: str, found: Mapping[str, Mapping[str, float]], scenario: SampledScenario
+    figure: str, name: str, runs: Mapping[str, Mapping[str, float]], scenario: SampledScenario
 ) -> Sampled:
-    values = [found[f"{name}/{number}"][figure] for number in range(len(scenario.shares))]
+    values = [runs[f"{name}/{number}"][figure] for number in range(len(scenario.shares))]
     names = [entry.name for entry in scenario.drawn.entries]
-    point = found[f"{name}/-1"][figure]
+    point = runs[f"{name}/-1"][figure]
     return Sampled(values, distribution(figure, point, values, scenario.shares, names))
 
 

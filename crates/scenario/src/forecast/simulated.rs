@@ -45,8 +45,8 @@ fn host_rate(topology: &Topology) -> BitRate {
 fn end_ps(size: &TrafficSize, job: &JobSpec, rate: BitRate, latency_ps: u64) -> Option<u64> {
     let of_rank = |sum: u64| sum / size.ranks.max(1);
     let sent = rate.serialization_time(Bytes::new(of_rank(size.bytes?)));
-    let on_its_way = of_rank(size.messages?).saturating_mul(latency_ps);
-    Some([size.rest_ps?, sent.as_ps(), on_its_way].into_iter().fold(job.start.as_ps(), u64::saturating_add))
+    let in_flight = of_rank(size.messages?).saturating_mul(latency_ps);
+    Some([size.rest_ps?, sent.as_ps(), in_flight].into_iter().fold(job.start.as_ps(), u64::saturating_add))
 }
 
 /// Returns what is sent of a job in a time in which the link of each receiver carries so many bytes.
