@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import etherweave
-from etherweave.api.flow_times import flow_lines, flow_times, is_complete
+from etherweave.api.flow_times import flow_lines, flow_times
 from etherweave.api.overview import overview
 from etherweave.api.results import GROUP, CoreTables, Result
 from etherweave.api.units import amount, time_of
@@ -459,14 +459,6 @@ def test_flows_of_hosts_with_several_ports_are_complete_without_slowdowns() -> N
     assert figures["mean_us"] > 0
     cut = times(etherweave.run(scenario(flows, host_ports={"planes": 2}), {"run.end": "500100ns"}))
     assert (cut.flows, cut.complete.height, cut.unfinished_mean) == (2, 1, 64)
-
-
-def test_tables_without_a_column_of_complete_flows_have_slowdowns_of_these() -> None:
-    result = etherweave.run(scenario(listed([(0, 1, 10_000, 0)])))
-    (flows,) = result.frames("flow_times")
-    assert is_complete(flows.drop("complete")).to_list() == [True]
-    unfinished = flows.with_columns(slowdown=0.0).drop("complete")
-    assert is_complete(unfinished).to_list() == [False]
 
 
 def test_flows_below_their_ideal_time_on_the_fabric_are_counted_in_the_text() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.campaigns.campaign import (
-    Campaign,
     CampaignOptions,
     Network,
     adapter_of,
@@ -553,14 +552,6 @@ def test_points_of_other_options_are_others() -> None:
         "test=udp_lat options=udp_lat",
         "test=udp_lat options=udp_lat,-cp0",
     ]
-
-
-def test_a_campaign_without_options_keeps_its_identity() -> None:
-    """Directories of earlier results are continued."""
-    planned_experiments = experiments(["osu_bw"], [LAN], CampaignOptions(("a", "b")))
-    campaign = Campaign("site", (LAN,), planned_experiments)
-    assert campaign.identity.startswith("e25e17ff57a4")
-    assert planned_experiments[0].name == "osu_bw-lan-3463e17628"
 
 
 def test_a_stream_of_netperf_has_times_of_calls() -> None:

@@ -194,20 +194,13 @@ def _parts(
     slowdown = pl.when(pl.col("slowdown") != 0).then("slowdown").alias("slowdown")
     time_us = ((pl.col("end_ns") - pl.col("start_ns")) / 1e3).alias("time_us")
     for group in result.frames("flow_times"):
-        flows = group.with_columns(is_complete(group)).filter(
+        flows = group.with_columns(pl.col("complete") == 1).filter(
             (pl.col("start_ns") >= warm_up_ns) & starts_within
         )
         columns = ("job", "bytes", "complete", slowdown, time_us, "start_ns")
         yield from (
             flows.select(columns).partition_by("job", as_dict=True, include_key=False).items()
         )
-
-
-def is_complete(flows: "polars.DataFrame") -> "polars.Series":
-    """Read whether flows are complete; a table of an earlier version has slowdowns of those."""
-    if "complete" in flows.columns:
-        return flows["complete"] == 1
-    return (flows["slowdown"] != 0).alias("complete")
 
 
 def _job(

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, repeat
+from itertools import groupby
 from typing import Any, TypeVar
 
 from etherweave.api.results import Result
@@ -378,7 +378,7 @@ def limits(result: Result) -> list[JobLimits]:
     if not result.columns("path"):
         return []
     columns = ("job", "rank", "host", "part", "source", "start_ns", "end_ns")
-    rows = zip(*(result.values("path", name) for name in columns), _places(result), strict=False)
+    rows = zip(*(result.values("path", name) for name in columns), _places(result), strict=True)
     waits = _waits(result)
     return [
         JobLimits(job, [Stretch(*row[1:-1], *row[-1]) for row in own], waits.get(job, []))
@@ -387,10 +387,8 @@ def limits(result: Result) -> list[JobLimits]:
 
 
 def _places(result: Result) -> Iterable[tuple[Any, ...]]:
-    """Read iterations and collectives of the parts; results of earlier versions have none."""
+    """Read iterations and collectives of the parts."""
     columns = ("iteration", "collective", "communicator", "call", "call_bytes")
-    if "iteration" not in result.columns("path"):
-        return repeat(())
     iterations, names, communicators, calls, lengths = (
         result.values("path", name) for name in columns
     )

@@ -7,7 +7,7 @@ for tables, so that a short run stays short.
 
 import math
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -45,10 +45,9 @@ def overview(result: Result) -> dict[str, Any]:
         the time from the first start to the last end, the mean over launches.
         ``drops``: ``packets``, ``bytes``, and the worst ``ports``. ``trims``: where switches trim,
         the ``packets`` that they trimmed, the worst ``ports``, and the ``retransmissions`` of all
-        flows. ``pauses``: ``frames`` sent, by
-        cause where the result has them apart, the worst ``ports``, each with ``duration_us``,
-        for which it held its peer paused, and, but in older results, ``longest_us`` of a single
-        pause and the ``longest``, each with the ``port`` that was paused and the ``priority``.
+        flows. ``pauses``: ``frames`` sent, by cause, the worst ``ports``, each with
+        ``duration_us``, for which it held its peer paused, ``longest_us`` of a single pause and the
+        ``longest``, each with the ``port`` that was paused and the ``priority``.
         ``failures``: what links lost while they were down, see
         :func:`failures`. ``sleeps``: of ports that sleep between frames, how many there are, how
         often they woke, the share of the time that they were asleep, and how long a frame that woke
@@ -379,9 +378,8 @@ def _port(place: tuple[str, int, str]) -> dict[str, Any]:
 
 
 def _pauses(result: Result) -> dict[str, Any]:
-    known = result.columns("ports")
-    causes = [cause for cause in PAUSE_CAUSES if f"tx_pause_{cause}_packets" in known]
-    counts = {"frames": "tx_pause_packets"} | {why: f"tx_pause_{why}_packets" for why in causes}
+    causes = {cause: f"tx_pause_{cause}_packets" for cause in PAUSE_CAUSES}
+    counts = {"frames": "tx_pause_packets"} | causes
     ports: dict[tuple[str, int, str], list[tuple[Any, ...]]] = {}
     columns = ("node", "port", "peer", "tx_pause_duration_ns", *counts.values())
     for node, port, peer, duration_ns, *frames in _rows(result, "ports", *columns):
@@ -395,16 +393,14 @@ def _pauses(result: Result) -> dict[str, Any]:
             _port(place) | dict(zip(("duration_us", *counts), total, strict=True))
             for place, total in worst
         ],
-        **_longest_pauses(result, known),
+        **_longest_pauses(result),
     }
 
 
-def _longest_pauses(result: Result, known: Collection[str]) -> dict[str, Any]:
+def _longest_pauses(result: Result) -> dict[str, Any]:
     """Find the longest single pauses; places are a list, as they are no figures of a run."""
-    column = "rx_pause_duration_ns_max"
-    if column not in known:
-        return {}
-    rows = _rows(result, "ports", "node", "port", "peer", "priority", column)
+    columns = ("node", "port", "peer", "priority", "rx_pause_duration_ns_max")
+    rows = _rows(result, "ports", *columns)
     longest = sorted((row for row in rows if row[-1]), key=lambda row: -row[-1])[:WORST_MAX]
     places = [
         _port((node, port, peer)) | {"priority": priority, "duration_us": duration_ns / 1e3}

@@ -192,18 +192,13 @@ def _slowest(rows: Columns) -> float:
 def _latency(job: _Job) -> list[Quantity]:
     size = size_of(job.facts["bytes"])
     values = tuple(_mean(rows) / 2 for rows in job.rows)
-    pairs = _pairs(job)
+    pairs = int(job.facts["pairs"])
     program = "osu_multi_lat" if pairs > 1 else "osu_latency"
     return [Quantity(job.name, program, "", LATENCY, size, 2 * pairs, values)]
 
 
-def _pairs(job: _Job) -> int:
-    """Return how many pairs of ranks it has; results of older versions have one."""
-    return int(job.facts.get("pairs", 1))
-
-
 def _bandwidth(job: _Job) -> list[Quantity]:
-    size, pairs = size_of(job.facts["bytes"]), _pairs(job)
+    size, pairs = size_of(job.facts["bytes"]), int(job.facts["pairs"])
     rates = tuple(pairs * int(job.facts["window"]) / _mean(rows) for rows in job.rows)
     moved = tuple(size * rate for rate in rates)
     if pairs == 1:

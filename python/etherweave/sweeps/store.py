@@ -117,11 +117,8 @@ class SweepStore:
         self._replace(PLAN, json.dumps({**facts, "runs": [run.id for run in runs]}))
 
     def axes(self) -> Sequence[str]:
-        """Read the keys of the sweep's axes; of a sweep of an older version, none.
-
-        Raises ``SweepError`` when the directory holds no sweep.
-        """
-        return [*self._plan().get("axes", [])]
+        """Read the keys of the sweep's axes; raises ``SweepError`` where there is no sweep."""
+        return [*self._plan()["axes"]]
 
     def _plan(self) -> dict[str, Any]:
         if not (self.home / PLAN).exists():

@@ -99,7 +99,7 @@ class CampaignExperiment:
     def name(self) -> str:
         """Name in files: readable, and unique by the hash of the contents."""
         words = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{self.program}-{self.fabric}")[:60]
-        return f"{words}-{digest(_facts(self))[:10]}"
+        return f"{words}-{digest(asdict(self))[:10]}"
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,7 @@ class Campaign:
     @property
     def identity(self) -> str:
         """The hash of its contents."""
-        experiments = [_facts(experiment) for experiment in self.experiments]
-        return digest(asdict(self) | {"experiments": experiments})
+        return digest(asdict(self))
 
     @property
     def launches_max(self) -> int:
@@ -268,13 +267,6 @@ def digest(facts: Any) -> str:
     """Return the hash of a value that JSON can represent."""
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _facts(experiment: CampaignExperiment) -> dict[str, Any]:
-    """Return what identifies an experiment; without options or background as before those."""
-    facts = asdict(experiment)
-    later = ("options", "background", "unknown")
-    return {name: value for name, value in facts.items() if value or name not in later}
 
 
 def _experiments(

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from etherweave.api.inputs import decoded
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.telemetry.counters import CounterRow, Value
-from etherweave.bench.telemetry.families import ENERGY, FAMILIES, Family
+from etherweave.bench.telemetry.families import FAMILIES, Family
 from etherweave.bench.telemetry.recorder import SAMPLES_MAX, Recording
 from etherweave.bench.telemetry.sampling import Sample
 
@@ -131,7 +131,6 @@ def _sample(facts: dict[str, Any], number: int) -> Sample:
     time_ns, rows = facts.get("time_ns"), facts.get("rows")
     if type(time_ns) is not int or not 0 <= time_ns < 2**63 or not isinstance(rows, dict):
         raise StreamError(f"line {number}: expected a time and rows")
-    rows.setdefault(ENERGY.name, [])  # A family that earlier recordings have not.
     try:
         return Sample(
             time_ns,

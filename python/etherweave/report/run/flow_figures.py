@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from etherweave.api.flow_times import QUANTILES, FlowTimes, flow_times, is_complete
+from etherweave.api.flow_times import QUANTILES, FlowTimes, flow_times
 from etherweave.api.results import Result
 from etherweave.api.units import Unit, amount
 from etherweave.report.run.ports import host_ports, ports
@@ -334,6 +334,6 @@ def _sent_flows(result: Result) -> Iterator[pl.DataFrame]:
         return
     for flows, streams in zip(result.frames("flow_times"), result.frames("streams"), strict=True):
         hosts = streams.select("job", "stream", "source_host")
-        own = flows.filter(is_complete(flows)).join(hosts, on=["job", "stream"], how="left")
+        own = flows.filter(pl.col("complete") == 1).join(hosts, on=["job", "stream"], how="left")
         if not own.is_empty():
             yield own

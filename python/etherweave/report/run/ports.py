@@ -286,20 +286,15 @@ def counters(result: Result) -> Section | None:
     return Section("counters", "Port counters", "", None, tables)
 
 
-def _known_columns(ports: pl.DataFrame) -> list[str]:
-    """Return the columns that the result has: older ones lack the longest pause."""
-    return [name for name in COUNTER_COLUMNS if name in ports.columns]
-
-
 def _by_node(ports: pl.DataFrame, is_host: pl.Expr) -> Table:
     node = pl.when(is_host).then(pl.lit("all hosts")).otherwise(pl.col("node")).alias("node")
-    names = _known_columns(ports)
-    peaks = [name for name in names if name.endswith("_max")]
+    peaks = [name for name in COUNTER_COLUMNS if name.endswith("_max")]
+    amounts = [name for name in COUNTER_COLUMNS if name not in peaks]
     sums = (
         ports.with_columns(node)
         .group_by("node", "priority", maintain_order=True)
-        .agg(pl.col([name for name in names if name not in peaks]).sum(), pl.col(peaks).max())
-        .select("node", "priority", *names)
+        .agg(pl.col(amounts).sum(), pl.col(peaks).max())
+        .select("node", "priority", *COUNTER_COLUMNS)
     )
     caption = (
         "Sums over ports, the longest stop and the largest peak. Packets unless a unit is given."
@@ -317,7 +312,7 @@ def _eventful(ports: pl.DataFrame) -> list[Table]:
         "ecn_marked_packets",
     ]
     keys = ("node", "port", "peer", "priority")
-    rows = ports.filter(pl.sum_horizontal(events) > 0).select(*keys, *_known_columns(ports))
+    rows = ports.filter(pl.sum_horizontal(events) > 0).select(*keys, *COUNTER_COLUMNS)
     if rows.is_empty():
         return []
     caption = f"Ports with pauses, waits for credits, drops, FCS errors or ECN marks: {len(rows):,}"
@@ -327,12 +322,10 @@ def _eventful(ports: pl.DataFrame) -> list[Table]:
 
 
 def _counter_table(keys: Sequence[str], rows: pl.DataFrame, caption: str, is_folded: bool) -> Table:
-    names = _known_columns(rows)
-    durations = [name for name in names if "_duration_ns" in name]
+    durations = [name for name in COUNTER_COLUMNS if "_duration_ns" in name]
     us = pl.col(durations) / 1e3
     cells = [[_cell(value) for value in row] for row in rows.with_columns(us).rows()]
-    words = [COUNTER_COLUMNS[name] for name in names]
-    return Table([*keys, *words], cells, caption, is_folded)
+    return Table([*keys, *COUNTER_COLUMNS.values()], cells, caption, is_folded)
 
 
 def _cell(value: object) -> str:
