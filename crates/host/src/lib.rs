@@ -56,6 +56,8 @@ mod stream;
 mod task_cost;
 mod tasks;
 mod thread;
+mod throttle;
+mod windows;
 
 use etherweave_primitives::{BitRate, Duration, Time};
 use etherweave_transport::uet::GrantPace;

@@ -25,9 +25,9 @@ pub enum MessageKind {
     ReadResponse,
     /// Rendezvous over RoCE: the sender may reuse its buffer.
     Finished,
-    /// Rendezvous over TCP: the receiver is ready.
+    /// Rendezvous over TCP, or in windows: the receiver is ready.
     ClearToSend,
-    /// Rendezvous over TCP: the payload.
+    /// Rendezvous over TCP: the payload; in windows a piece of it.
     Payload,
     /// One-sided: the payload of a put.
     Put,

@@ -7,11 +7,12 @@
 //!                sender's NIC ── payload ─────────────────────────► receiver's NIC (complete)
 //!                sender ◄── finished ── receiver
 //!     TCP        sender ◄── clear to send ── receiver;   sender ── payload ──► receiver
+//!     windows    see `windows.rs`
 //! ```
 
 use etherweave_engine::{Wires, constants::RunConstants, event::PrefetchHint};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
-use etherweave_primitives::Time;
+use etherweave_primitives::{Bytes, Time};
 use etherweave_transport::roce::Operation;
 use etherweave_workload::{Op, collective::SumRole};
 
@@ -19,6 +20,7 @@ use super::costs::{EagerLimits, is_free, op_cost};
 use super::graph_state::{MessageId, Request, RequestPart};
 use super::matching::{Envelope, Receive, Unexpected};
 use super::thread::{Role, Task, Thread};
+use super::windows::WindowStep;
 use super::{
     activity_kind::ActivityKind, message::Message, message::MessageKind, rank::RankState, rank_records::EndRecord,
     shared_memory::Neighbour,
@@ -29,11 +31,12 @@ use crate::{Hosts, Nics, Processors};
 pub(super) const READ_REQUEST: u64 = 16;
 
 /// Request of a ready receiver for the payload of a rendezvous: its kind and length. NICs with remote access read the
-/// payload by themselves.
+/// payload by themselves, unless it comes in windows.
 fn rendezvous_request(constants: &RunConstants, job: u32) -> (MessageKind, u64) {
-    match constants.transport(job).has_remote_access() {
+    let mpi = constants.mpi(job);
+    match constants.transport(job).has_remote_access() && mpi.rendezvous_window.is_none() {
         true => (MessageKind::ReadRequest, READ_REQUEST),
-        false => (MessageKind::ClearToSend, constants.mpi(job).header.get()),
+        false => (MessageKind::ClearToSend, mpi.header.get()),
     }
 }
 
@@ -304,8 +307,14 @@ impl Hosts {
             let copy = Message::new(MessageKind::ReadResponse, tag, message.bytes);
             return self.processors.threads[thread].inbox.push_back(Task::Handle(endpoint, copy));
         }
-        let (kind, length) = rendezvous_request(&wires.constants, self.job_of(endpoint));
-        let request = Message { number: message.number, ..Message::new(kind, tag, message.bytes) };
+        let job = self.job_of(endpoint);
+        let (kind, length) = rendezvous_request(&wires.constants, job);
+        let id = MessageId { tag, number: message.number };
+        let bytes = match wires.constants.mpi(job).rendezvous_window {
+            Some(window) => self.processors.rank(thread).windowed.begin((endpoint, id), message.bytes, window.get()),
+            None => message.bytes,
+        };
+        let request = Message { number: message.number, ..Message::new(kind, tag, bytes) };
         self.post_message(wires, endpoint, request, length);
     }
 
@@ -412,7 +421,8 @@ impl Hosts {
         endpoint: EndpointIndex,
         message: Message,
     ) {
-        let header = wires.constants.mpi(self.processors.threads[thread].job).header.get();
+        let mpi = wires.constants.mpi(self.processors.threads[thread].job);
+        let (header, is_windowed) = (mpi.header.get(), mpi.rendezvous_window.is_some());
         let first = self.nics.first_to_peer(endpoint);
         let Message { kind, tag, bytes, number, .. } = message;
         let id = MessageId { tag, number };
@@ -420,19 +430,11 @@ impl Hosts {
             MessageKind::Eager | MessageKind::RequestToSend | MessageKind::Fragment => {
                 self.match_in_order(wires, thread, endpoint, message);
             }
-            MessageKind::ReadResponse => {
-                self.processors.observe_received(EndRecord { at: wires.now, bytes, tag, thread, endpoint: first });
-                self.processors.request_complete(
-                    thread,
-                    Request { endpoint, part: RequestPart::Receive(id) },
-                    wires.now,
-                );
-                let finished = Message { bytes: 0, ..message.answer(MessageKind::Finished) };
-                self.send_message(wires, thread, endpoint, finished, header);
-            }
+            MessageKind::ReadResponse => self.payload_complete(wires, thread, endpoint, message),
             MessageKind::Finished => {
                 self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Send(id) }, wires.now);
             }
+            MessageKind::Payload if is_windowed => self.piece_copied(wires, thread, endpoint, message),
             MessageKind::Payload => {
                 self.processors.observe_received(EndRecord { at: wires.now, bytes, tag, thread, endpoint: first });
                 self.processors.request_complete(
@@ -441,6 +443,7 @@ impl Hosts {
                     wires.now,
                 );
             }
+            MessageKind::ClearToSend if is_windowed => self.send_window(wires, endpoint, message),
             MessageKind::ClearToSend => {
                 if let Some(graph) = &mut self.processors.rank(thread).graph {
                     graph.granted(endpoint, id);
@@ -454,6 +457,47 @@ impl Hosts {
                 self.access_answered(wires, thread, endpoint, message);
             }
             MessageKind::ReadRequest => unreachable!("the NIC answers read requests"),
+        }
+    }
+
+    /// The payload of a rendezvous is there: the receive is complete.
+    fn payload_complete(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
+        let Message { tag, bytes, number, .. } = message;
+        let first = self.nics.first_to_peer(endpoint);
+        self.processors.observe_received(EndRecord { at: wires.now, bytes, tag, thread, endpoint: first });
+        let part = RequestPart::Receive(MessageId { tag, number });
+        self.processors.request_complete(thread, Request { endpoint, part }, wires.now);
+        let finished = Message { bytes: 0, ..message.answer(MessageKind::Finished) };
+        let header = wires.constants.mpi(self.processors.threads[thread].job).header.get();
+        self.send_message(wires, thread, endpoint, finished, header);
+    }
+
+    /// Sends the pieces of a window that is cleared, from where they lie.
+    fn send_window(&mut self, wires: &mut Wires, endpoint: EndpointIndex, cleared: Message) {
+        let mut sent = 0;
+        while sent < cleared.bytes {
+            let mpi = wires.constants.mpi(self.job_of(endpoint));
+            let (header, bytes) = (mpi.header.get(), mpi.piece(cleared.bytes, sent));
+            let piece = Message { bytes, ..cleared.answer(MessageKind::Payload) };
+            self.post_message(wires, endpoint, piece, header + bytes);
+            sent += bytes;
+        }
+    }
+
+    /// A piece of a window has been copied: behind the last the next window is cleared, or the message is complete.
+    fn piece_copied(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex, piece: Message) {
+        let mpi = wires.constants.mpi(self.processors.threads[thread].job);
+        let (header, window) = (mpi.header.get(), mpi.rendezvous_window.map_or(u64::MAX, Bytes::get));
+        let id = MessageId { tag: piece.tag, number: piece.number };
+        match self.processors.rank(thread).windowed.take((endpoint, id), piece.bytes, window) {
+            WindowStep::Wait => {}
+            WindowStep::Clear(bytes) => {
+                let clear = Message { bytes, ..piece.answer(MessageKind::ClearToSend) };
+                self.post_message(wires, endpoint, clear, header);
+            }
+            WindowStep::Complete(bytes) => {
+                self.payload_complete(wires, thread, endpoint, Message { bytes, ..piece });
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use etherweave_workload::{GraphOp, Op, Program, ProgramCursor, Received, collect
 
 use super::{
     IterationRow, RepetitionRow, Thread, graph_state::GraphState, matching::Matching, message::Message,
-    message::OpenPut, rounds::Repetition, shared_memory::Neighbour,
+    message::OpenPut, rounds::Repetition, shared_memory::Neighbour, windows::WindowedMessages,
 };
 
 /// The state of a rank.
@@ -36,6 +36,8 @@ pub struct RankState {
     pub matching: Matching,
     /// Messages that have overtaken others of their connection, which match first.
     pub(super) early: Option<Box<EarlyMessages>>,
+    /// Messages that come in windows.
+    pub(super) windowed: WindowedMessages,
     /// Peer ranks and their endpoints, the first of each, in order of ranks.
     peers: Vec<(u32, EndpointIndex)>,
     connections: u64,
@@ -86,6 +88,7 @@ impl RankState {
             fragments_sent: 0,
             matching: Matching::default(),
             early: None,
+            windowed: WindowedMessages::default(),
             peers: Vec::new(),
             connections: 0,
             turns: None,

@@ -102,6 +102,7 @@ impl Hosts {
                     MessageKind::Eager if is_placed => 0,
                     MessageKind::Eager => mpi.last_piece(message.bytes),
                     MessageKind::Fragment | MessageKind::Put => message.bytes,
+                    MessageKind::Payload if mpi.rendezvous_window.is_some() => message.bytes,
                     _ => 0,
                 };
                 (task, TaskCost::of(mpi.handling_overhead).and_copy(mpi.eager_receive_per_kib, copied))

@@ -176,6 +176,10 @@ pub struct MpiParams {
     /// false; not of libraries over TCP.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub matched_by_nic: bool,
+    /// Bytes of a larger message that its receiver clears at a time: they come in pieces of `fragment`, each of which it
+    /// copies. Absent: the NIC READs the message; not of libraries over TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rendezvous_window: Option<Bytes>,
     /// Envelope of every message on the wire.
     pub header: Bytes,
 }
@@ -200,6 +204,7 @@ impl MpiParams {
             poll: Duration::ZERO,
             poll_per_connection: Duration::ZERO,
             matched_by_nic: false,
+            rendezvous_window: None,
             header: Bytes::new(8),
         }
     }
@@ -310,6 +315,7 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
         poll: changes.poll.unwrap_or(before.poll),
         poll_per_connection: changes.poll_per_connection.unwrap_or(before.poll_per_connection),
         matched_by_nic: false,
+        rendezvous_window: None,
         header: changes.header.unwrap_or(before.header),
     })
 }

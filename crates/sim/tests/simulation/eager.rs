@@ -59,6 +59,22 @@ fn a_nic_that_matches_fetches_the_payload_without_the_processor() {
     assert_eq!(round_trip(by_processor, 8), round_trip(by_nic, 8), "an eager message is handled as before");
 }
 
+/// Windows of 8 KiB, each a piece: every further one takes the same time longer, and every piece is copied, before the
+/// next window is cleared, by the receiver alone.
+#[test]
+fn a_message_in_windows_waits_for_its_receiver_at_each() {
+    let window = Some(Bytes::new(8 << 10));
+    let direct = MpiParams { rendezvous_window: window, fragment: window, ..MpiParams::roce() };
+    let [three, four, five] = [3, 4, 5].map(|windows| round_trip(direct.clone(), windows * (8 << 10)));
+    assert_eq!(five - four, four - three);
+    let once = MpiParams { rendezvous_window: Some(Bytes::new(64 << 10)), ..direct.clone() };
+    let small = round_trip(direct.clone(), 8);
+    assert!(three - round_trip(once, 24 << 10) > small, "a clear to send and a piece more for two windows, each way");
+    let (eager_send_per_kib, eager_receive_per_kib) = (Duration::from_us(9), Duration::from_us(1));
+    let copied = MpiParams { eager_send_per_kib, eager_receive_per_kib, ..direct };
+    assert_eq!(round_trip(copied, 24 << 10) - three, Duration::from_us(2 * 24).as_ps());
+}
+
 /// A collective's message of 10,000 B crosses the network once if it is eager, and four times if it is not.
 #[test]
 fn messages_of_collectives_have_a_threshold_of_their_own() {

@@ -164,6 +164,9 @@ fn check_receive(receive: &ReceiveParams) -> Checked {
 }
 
 fn check_transmit(transmit: &TransmitParams) -> Checked {
+    let is_throttled = matches!(transmit.moderation, Moderation::Throttled(_));
+    let right = "one of the others; host.receive.moderation.throttled holds for both directions";
+    require(!is_throttled, "host.transmit.moderation", "throttled", right)?;
     check_moderation("host.transmit.moderation", &transmit.moderation)
 }
 
@@ -177,6 +180,7 @@ fn check_moderation(key: &str, moderation: &Moderation) -> Checked {
         Moderation::Adaptive(adaptive) => {
             require_within(0..=PROFILES as u8 - 1, &format!("{key}.adaptive.start"), adaptive.start)
         }
+        Moderation::Throttled(throttle) => check_delay(&format!("{key}.throttled.interval_min"), throttle.interval_min),
     }
 }
 
@@ -197,7 +201,15 @@ fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
     check_per_kib(&format!("{key}.temporary_per_kib"), mpi.temporary_per_kib)?;
     let has_bytes = mpi.fragment.is_none_or(|fragment| fragment.get() > 0);
     require(has_bytes, &format!("{key}.fragment"), Bytes::ZERO, "1B or more")?;
+    check_window(key, mpi)?;
     require_within(Bytes::new(1)..=ENVELOPE_MAX, &format!("{key}.header"), mpi.header)
+}
+
+fn check_window(key: &str, mpi: &MpiParams) -> Checked {
+    let Some(window) = mpi.rendezvous_window else { return Ok(()) };
+    let key = format!("{key}.rendezvous_window");
+    require(window > Bytes::ZERO, &key, window, "1B or more")?;
+    require(!mpi.matched_by_nic, &key, window, "absent beside matched_by_nic, by which the NIC READs messages")
 }
 
 fn check_shared_memory(memory: &SharedMemoryParams) -> Checked {
