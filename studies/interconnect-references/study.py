@@ -28,7 +28,7 @@ def _experiment(name: str) -> RunExperiment:
     profile, benchmark, text = name.split(".")
     size = int(text)
     few = 3 if size >= LARGE else 20
-    repeated = {"bytes": f"{size}B", "warm_up": 5, "iterations": 2 * few}
+    repeated = {"bytes": f"{size}B", "warm_up": few, "iterations": 2 * few}
     at_once = {"bytes": f"{size}B", "warm_up": 1, "iterations": max(few // 4, 1)}
     workload = {
         "latency": {"osu_latency": repeated},

@@ -37,7 +37,7 @@ impl CompletionQueue {
         profiles: [ModerationProfile; PROFILES],
     ) -> CompletionQueue {
         let profile = match moderation {
-            Moderation::Off {} => ModerationProfile { period: Duration::ZERO, count: 1 },
+            Moderation::Off {} | Moderation::Throttled(_) => ModerationProfile { period: Duration::ZERO, count: 1 },
             Moderation::Fixed(profile) => *profile,
             Moderation::Adaptive(adaptive) => profiles[usize::from(adaptive.start)],
         };
@@ -80,6 +80,11 @@ impl CompletionQueue {
     pub fn count(&mut self, packets: u64, bytes: u64) {
         self.totals.packets += packets;
         self.totals.bytes += bytes;
+    }
+
+    /// Totals so far.
+    pub fn totals(&self) -> QueueTotals {
+        self.totals
     }
 
     /// Takes all that is complete: the next completion is the first.

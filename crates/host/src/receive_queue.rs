@@ -5,11 +5,14 @@
 //!   NIC ◄─ segments ─ (sent) ─┘ timer ──┴─ the earlier ─► interrupt ─► softirq polls both, then arms both
 //! ```
 
-use etherweave_engine::{packet::Handle, packet::NO_PACKET, params::HostParams};
+use etherweave_engine::packet::{Handle, NO_PACKET};
+use etherweave_engine::params::{HostParams, Moderation};
 use etherweave_kernel::indices::{CoreIndex, HostIndex};
 use etherweave_primitives::Time;
 
 use super::completion_queue::CompletionQueue;
+use super::moderation::QueueTotals;
+use super::throttle::Throttle;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Softirq {
@@ -38,6 +41,7 @@ pub struct ReceiveQueue {
     pub(super) batch: u32,
     receive: CompletionQueue,
     transmit: Option<Box<CompletionQueue>>,
+    throttle: Option<Box<Throttle>>,
 }
 
 impl ReceiveQueue {
@@ -54,6 +58,10 @@ impl ReceiveQueue {
             batch: 0,
             receive: CompletionQueue::of_receive(&params.receive),
             transmit: params.transmit.as_ref().map(|transmit| Box::new(CompletionQueue::of_transmit(transmit))),
+            throttle: match &params.receive.moderation {
+                Moderation::Throttled(throttle) => Some(Box::new(Throttle::new(throttle))),
+                Moderation::Off {} | Moderation::Fixed(_) | Moderation::Adaptive(_) => None,
+            },
         }
     }
 
@@ -77,10 +85,15 @@ impl ReceiveQueue {
     /// When the NIC raises the interrupt, or has.
     pub(super) fn raised_at(&self) -> Time {
         let receive = self.receive.raised_at();
-        self.transmit.as_ref().map_or(receive, |transmit| transmit.raised_at().min(receive))
+        let due = self.transmit.as_ref().map_or(receive, |transmit| transmit.raised_at().min(receive));
+        self.throttle.as_ref().map_or(due, |throttle| throttle.raised_at(due))
     }
 
     pub(super) fn interrupt(&mut self, now: Time) {
+        let raised_at = self.raised_at();
+        if let Some(throttle) = &mut self.throttle {
+            throttle.interrupt(raised_at);
+        }
         self.receive.interrupt(now);
         if let Some(transmit) = &mut self.transmit {
             transmit.interrupt(now);
@@ -104,6 +117,10 @@ impl ReceiveQueue {
     pub(super) fn arm(&mut self, now: Time) -> u32 {
         self.softirq = Softirq::Armed;
         self.receive.poll();
+        if let Some(throttle) = &mut self.throttle {
+            let sent = self.transmit.as_ref().map_or(QueueTotals::default(), |transmit| transmit.totals());
+            throttle.sample([self.receive.totals(), sent]);
+        }
         let of_transmit = self.transmit.as_mut().is_some_and(|transmit| transmit.sample(now));
         u32::from(self.receive.sample(now)) + u32::from(of_transmit)
     }

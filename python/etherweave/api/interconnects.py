@@ -19,7 +19,8 @@ PASSES = 2
 """Passes of such an incast, at the rate of its link, for which tests run: pauses come and go with
 them, some for a pass."""
 CONGESTORS = ("alltoall", "incast", "put_incast", "get_broadcast")  # Kinds of GPCNeT's congestors.
-ALONE_US = 2_000  # Time for which they run without congestors.
+ALONE_US = 2_000  # Time for which they run without congestors, and at least
+ALONE_LATENCIES = 100  # so many latencies, which are 40 turns and more.
 BLOCK = 4_096  # Message of a congestor [B].
 PRODUCT = "product."  # Beginning of keys of a profile that no scenario has.
 MIB = 1 << 20
@@ -61,7 +62,7 @@ class Benchmark(NamedTuple):
 
 
 BENCHMARKS = {
-    "latency_us": Benchmark({"osu_latency": {"bytes": "8B", "warm_up": 5, "iterations": 50}}, 2e3),
+    "latency_us": Benchmark({"osu_latency": {"bytes": "8B", "warm_up": 20, "iterations": 50}}, 2e3),
     "bandwidth_gbps": Benchmark(
         {"osu_bw": {"bytes": "1MiB", "window": WINDOW, "warm_up": 1, "iterations": 2}},
         8 * WINDOW * MIB,
@@ -137,7 +138,8 @@ class Interconnect:
             job = _on_a_fifth(kind, "gpcnet_congestor", {"kind": kind, "bytes": f"{BLOCK}B"}, RANKS)
             jobs.append(job | {"background": True})
         scenario = {"interconnect": {"profile": self.name}, "job": jobs}
-        alone, together = ({"run.end": f"{START_US + us}us"} for us in (ALONE_US, self._passes_us))
+        alone_us = round(max(ALONE_US, ALONE_LATENCIES * self.latency_us))
+        alone, together = ({"run.end": f"{START_US + us}us"} for us in (alone_us, self._passes_us))
         by_itself = run(scenario, {**self.keys, **alone, "run.jobs": ["tests"]})
         (slowdown,) = slowdowns(run(scenario, {**self.keys, **together}), {"tests": by_itself})
         return slowdown.factor

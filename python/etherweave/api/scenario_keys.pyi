@@ -1036,6 +1036,7 @@ class Moderation(Table):
     off: Key[Any, Any]
     fixed: Key[ModerationProfile, ModerationProfile | Keys]
     adaptive: Key[AdaptiveParams, AdaptiveParams | Keys]
+    throttled: Key[ThrottleParams, ThrottleParams | Keys]
 
 class ModerationProfile(Table):
     count: Key[int | None, int]
@@ -1079,6 +1080,7 @@ class MpiParams(Table):
     receive_overhead: Key[str, str]
     reduce_cached_per_kib: Key[str | None, str]
     reduce_per_kib: Key[str | None, str]
+    rendezvous_window: Key[str | None, str]
     self_per_kib: Key[str, str]
     send_overhead: Key[str, str]
     temporary_min: Key[str | None, str]
@@ -1738,6 +1740,9 @@ class TcpParams(Table):
 class Threshold(Table):
     alpha: Key[float | None, float]
     static: Key[str | None, str]
+
+class ThrottleParams(Table):
+    interval_min: Key[str, str]
 
 class Timely(Table):
     additive_increase: Key[str, str]

@@ -53,7 +53,8 @@ pub use pcie::Pcie;
 pub use pfc_watchdog::{PfcWatchdog, WatchdogAction};
 pub use ports::{PortChoice, PortKey, PortParams};
 pub use receive::{
-    AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, TransmitParams,
+    AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, ThrottleParams,
+    TransmitParams,
 };
 pub use reduction::ReductionParams;
 pub use shaper::TokenBucket;

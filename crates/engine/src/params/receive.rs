@@ -57,6 +57,8 @@ pub enum Moderation {
     Fixed(ModerationProfile),
     /// The profile follows the load of each queue.
     Adaptive(AdaptiveParams),
+    /// Interrupts of a queue and of the transmit queue beside it keep an interval, which follows the size of frames.
+    Throttled(ThrottleParams),
 }
 
 params! {
@@ -65,6 +67,14 @@ params! {
         /// The profile of a fresh queue until the first change, 0 to 4. Of what is received: 3 in MLNX_OFED 4.6, 1 in
         /// Linux; of what is sent: 1 in both.
         pub start: u8 = 3,
+    }
+}
+
+params! {
+    /// Throttled interrupts, as NICs of 1 Gb/s by Intel have them.
+    pub struct ThrottleParams {
+        /// Shortest interval between interrupts: 20,000 a second, of `InterruptThrottleRate=3` (dynamic conservative).
+        pub interval_min: Duration = Duration::from_us(50),
     }
 }
 

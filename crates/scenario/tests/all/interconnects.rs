@@ -19,7 +19,7 @@ fn names() -> Vec<String> {
 fn ping_pong(profile: &str, bytes: u64) -> String {
     format!(
         "interconnect.profile = \"{profile}\"\ntopology.single_switch.hosts = 2\n[[job]]\nname = \"ping\"\n\
-         workload.osu_latency = {{ bytes = \"{bytes}B\", iterations = 1, warm_up = 1 }}\n"
+         workload.osu_latency = {{ bytes = \"{bytes}B\", iterations = 1, warm_up = 20 }}\n"
     )
 }
 

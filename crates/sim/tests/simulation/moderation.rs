@@ -3,7 +3,8 @@
 use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_sim::Report;
 use etherweave_sim::params::{
-    CoreParams, Moderation, ModerationProfile, ModerationTimer, SimParams, TokenBucket, TransmitParams, Transport,
+    CoreParams, Moderation, ModerationProfile, ModerationTimer, SimParams, ThrottleParams, TokenBucket, TransmitParams,
+    Transport,
 };
 use etherweave_workload::{Incast, OsuLatency, StreamSpec, Traffic, Workload};
 
@@ -106,6 +107,16 @@ fn an_interrupt_for_an_acknowledgement_takes_the_next_message() {
     let period = Duration::from_us(100) + costs.interrupt + batch;
     let durations: Vec<_> = report.iterations.iter().map(|row| row.duration).collect();
     assert_eq!(durations[25], period, "{durations:?}");
+}
+
+/// A host interrupts no sooner than an interval after the interrupt before, so that a shorter round trip takes that.
+#[test]
+fn a_ping_pong_takes_the_interval_of_throttled_interrupts() {
+    for micros in [50, 80] {
+        let throttled = Moderation::Throttled(ThrottleParams { interval_min: Duration::from_us(micros) });
+        let report = ping_pong(moderated(throttled), 50);
+        assert_eq!(report.iterations.last().unwrap().duration, Duration::from_us(micros));
+    }
 }
 
 /// Parked at 8 us after a few hundred messages.
