@@ -22,7 +22,7 @@ pub struct Throttle {
     interval: Duration,
     /// Earliest next interrupt.
     open_at: Time,
-    /// What has been received and sent until the last poll.
+    /// Totals received and sent until the last poll.
     before: [QueueTotals; 2],
 }
 

@@ -176,8 +176,8 @@ pub struct MpiParams {
     /// false; not of libraries over TCP.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub matched_by_nic: bool,
-    /// Bytes of a larger message that its receiver clears at a time: they come in pieces of `fragment`, each of which it
-    /// copies. Absent: the NIC READs the message; not of libraries over TCP.
+    /// Bytes of a larger message that its receiver clears at a time: they come in pieces of `fragment`, each of which
+    /// it copies. Absent: the NIC READs the message; not of libraries over TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rendezvous_window: Option<Bytes>,
     /// Envelope of every message on the wire.
