@@ -11,7 +11,7 @@ use etherweave_routing::{FullPorts, HashScope, InputChannel, NextHop, PacketRout
 
 use crate::aggregation::AggregationTrees;
 use crate::captured_port::connection;
-use crate::decided_ahead::{FarEnd, decide_ahead};
+use crate::decided_ahead::{DecisionsAhead, FarEnd, decide_ahead};
 use crate::event::PrefetchHint;
 use crate::frame::size;
 use crate::packet::PacketRoute;
@@ -66,8 +66,8 @@ pub struct RunConstants {
     pub trees: Option<AggregationTrees>,
     /// The routing that decides for every packet, as far as hosts need it; none where paths are chosen per flow.
     pub packet_routing: Option<Arc<dyn RouteStart>>,
-    /// Most links between switches of a path, where that routing decides when a packet leaves for a switch.
-    pub hops_decided_ahead: Option<u32>,
+    /// Decisions that it makes when a packet leaves for a switch, if it makes any.
+    pub decisions_ahead: Option<DecisionsAhead>,
     /// Scheduler that selects the class that sends next.
     pub scheduler: Scheduler,
     /// Priority group of each priority.
@@ -221,7 +221,7 @@ impl RunConstants {
             branches: None,
             trees: None,
             packet_routing: None,
-            hops_decided_ahead: None,
+            decisions_ahead: None,
             scheduler: Scheduler::new(&params.ets, largest_frame),
             largest_frame,
             group_of_priority: groups.of_priority,

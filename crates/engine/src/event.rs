@@ -203,6 +203,9 @@ pub struct Event {
 pub struct PrefetchHint(u32);
 
 impl PrefetchHint {
+    /// Hint of a packet whose egress port its switch decides.
+    pub const NO_EGRESS: PrefetchHint = PrefetchHint(u32::MAX);
+
     /// A packet of `priority` that will leave a switch by `egress`.
     #[inline]
     pub fn egress(egress: PortIndex, priority: u8) -> PrefetchHint {
@@ -215,6 +218,12 @@ impl PrefetchHint {
     pub fn endpoint(endpoint: EndpointIndex, is_data: bool) -> PrefetchHint {
         debug_assert!(endpoint.get() < EventKey::INDICES, "a shard has fewer endpoints");
         PrefetchHint(endpoint.get() << 1 | u32::from(is_data))
+    }
+
+    /// Whether the egress port is known, of a packet that arrives at a switch.
+    #[inline]
+    pub fn has_egress(self) -> bool {
+        self.0 != PrefetchHint::NO_EGRESS.0
     }
 
     /// The egress port and the priority, of a packet that arrives at a switch.

@@ -97,7 +97,7 @@ impl Packet {
 pub struct PacketRoute {
     /// State of the routing.
     pub routed: RoutedPacket,
-    /// The port by which it leaves the switch where it is, numbered in the shard.
+    /// The port by which it leaves the switch where it is or goes to, numbered in the shard; none before it is decided.
     pub egress: PortIndex,
     /// The priority of channel 0.
     pub base: u8,
@@ -106,6 +106,18 @@ pub struct PacketRoute {
 }
 
 impl PacketRoute {
+    /// Whether a switch has been decided about.
+    #[inline]
+    pub fn is_decided(&self) -> bool {
+        self.egress != PortIndex::NONE
+    }
+
+    /// Egress port of the packet, and its priority there.
+    #[inline]
+    pub fn link(&self) -> (PortIndex, u8) {
+        (self.egress, self.next_priority())
+    }
+
     /// The priority with which the packet takes the next link.
     #[inline]
     pub fn next_priority(&self) -> u8 {

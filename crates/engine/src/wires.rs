@@ -150,13 +150,13 @@ impl Wires {
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
         debug_assert!(self.packets.tail(handle) <= free, "no byte is sent before it is there");
         let key = EventKey::new(peer.port, if peer.is_host { Kind::Deliver } else { Kind::Arrive }, 0);
-        let hint = match self.constants.hops_decided_ahead.filter(|_| key.is(Kind::Arrive)) {
-            Some(hops_max) => {
+        let hint = match &self.constants.decisions_ahead {
+            Some(ahead) if key.is(Kind::Arrive) && ahead.cover(&peer) => {
                 let routing = self.constants.packet_routing.as_deref().expect("the routing decides for every packet");
                 let (far, route) = (&self.far_ends[port_index], self.packets.route_mut(handle));
-                routing.decide_ahead(far, &port.peer, route, hops_max)
+                routing.decide_ahead(far, &port.peer, route, ahead.hops_max)
             }
-            None => hint(&self.constants, key, packet, egress),
+            Some(_) | None => hint(&self.constants, key, packet, egress),
         };
         port.busy_until = free;
         port.free_scheduled |= others.is_some();
@@ -280,7 +280,8 @@ impl Wires {
     #[inline(always)]
     pub fn expect_packet(&mut self, time: Time, key: EventKey, handle: Handle) {
         let packet = &self.packets[handle];
-        let hint = match key.is(Kind::Arrive) && self.constants.hops_decided_ahead.is_some() {
+        let is_ahead = key.is(Kind::Arrive) && self.constants.decisions_ahead.is_some();
+        let hint = match is_ahead && self.packets.route(handle).is_decided() {
             true => PrefetchHint::egress(self.packets.route(handle).egress, packet.priority),
             false => hint(&self.constants, key, packet, |routes, packet| routes[packet.route as usize]),
         };
@@ -333,16 +334,11 @@ impl Wires {
     pub fn has_plain_arrivals(&self) -> bool {
         let constants = &self.constants;
         self.fingerprint.is_none()
-            && self.has_decided_arrivals()
+            && (constants.packet_routing.is_none() || constants.decisions_ahead.is_some_and(|ahead| ahead.are_all()))
             && !constants.may_underrun
             && constants.connection_hosts.is_empty()
             && constants.watchdog.is_none()
             && constants.trees.is_none()
-    }
-
-    /// Whether the port by which a packet leaves a switch is known when it arrives.
-    pub fn has_decided_arrivals(&self) -> bool {
-        self.constants.packet_routing.is_none() || self.constants.hops_decided_ahead.is_some()
     }
 
     /// Begins to fetch what a decision about a packet behind `port` needs.
@@ -369,8 +365,11 @@ fn hint(
     packet: &Packet,
     egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
 ) -> PrefetchHint {
-    if key.is(Kind::Arrive) && constants.packet_routing.is_none() {
-        PrefetchHint::egress(egress(&constants.routes, packet), packet.priority)
+    if key.is(Kind::Arrive) {
+        match constants.packet_routing {
+            None => PrefetchHint::egress(egress(&constants.routes, packet), packet.priority),
+            Some(_) => PrefetchHint::NO_EGRESS,
+        }
     } else if key.is(Kind::Deliver) || key.is(Kind::Announce) {
         PrefetchHint::endpoint(packet.endpoint, packet.kind == PacketKind::Data)
     } else {

@@ -1,7 +1,7 @@
 //! Packets that switches route one by one: what their host gives them.
 
 use etherweave_engine::{Wires, packet::Handle, packet::PacketRoute};
-use etherweave_kernel::{LocalIndex, indices::EndpointIndex};
+use etherweave_kernel::{LocalIndex, indices::EndpointIndex, indices::PortIndex};
 use etherweave_primitives::{Time, mix};
 use etherweave_routing::{HashScope, RoutedPacket};
 
@@ -34,7 +34,7 @@ impl Nics {
         };
         let mut routed = RoutedPacket { src, dst, hash: hash as u16, ..RoutedPacket::default() };
         routing.start(&mut routed);
-        wires.packets.set_route(handle, PacketRoute { routed, base, ..PacketRoute::default() });
+        wires.packets.set_route(handle, PacketRoute { routed, base, egress: PortIndex::NONE, channel: 0 });
     }
 
     /// The number of the flowlet of a packet that is sent now.

@@ -69,9 +69,9 @@ pub use legality::Legality;
 pub use path::path;
 pub use per_packet::{
     AskingPacket, ButterflyPlan, ByCaller, CallerPortChoice, ClosPlan, DragonflyPlan, FabricOf, FabricPlan, FullPorts,
-    GridPlan, HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious,
-    Outage, OutputChannel, PacketRouting, PortChoice, PortChoiceStart, PortChooser, QueuedPort, RoutedPacket,
-    Saturation, TableSource, WalkTarget, check_replaced, hops_max, tables,
+    GridPlan, HashScope, InputChannel, KnownTraffic, LoadScope, LoadView, MeasuredGroups, Neighbourhood, NextHop,
+    NoLoad, Oblivious, Outage, OutputChannel, PacketRouting, PortChoice, PortChoiceStart, PortChooser, QueuedPort,
+    RoutedPacket, Saturation, TableSource, WalkTarget, check_replaced, hops_max, tables,
 };
 pub use proof::{DeadlockProof, Verdict, prove};
 pub use table::RoutingTable;

@@ -17,17 +17,15 @@ const CREDITS: usize = 128;
 struct Touched {
     /// Whether switches, or senders for them, decide for each packet.
     are_packets_routed: bool,
-    /// Whether a switch knows the output of a packet that arrives.
-    are_outputs_known: bool,
     /// Whether transports have states beside their endpoints, and answers maybe a class of their own.
     are_states_beside: bool,
 }
 
 impl Touched {
     /// Packets of flows with paths, and transports in their endpoints.
-    const PLAIN: Touched = Touched { are_packets_routed: false, are_outputs_known: true, are_states_beside: false };
-    /// Packets that are sprayed over paths, decided ahead, and transports beside their endpoints.
-    const SPRAYED: Touched = Touched { are_packets_routed: true, are_outputs_known: true, are_states_beside: true };
+    const PLAIN: Touched = Touched { are_packets_routed: false, are_states_beside: false };
+    /// Packets that are sprayed over paths, and transports beside their endpoints.
+    const SPRAYED: Touched = Touched { are_packets_routed: true, are_states_beside: true };
 }
 
 /// Begins to fetch what events to come will need, in three steps from bucket to bucket: what an event names, what
@@ -36,7 +34,6 @@ impl Touched {
 pub(super) fn fetch(wires: &Wires, switches: &Switches, hosts: &Hosts) {
     let touched = Touched {
         are_packets_routed: wires.constants.packet_routing.is_some(),
-        are_outputs_known: wires.has_decided_arrivals(),
         are_states_beside: hosts.nics.has_states_beside,
     };
     // Chunk by chunk, for `flatten` asks twice whether there is another.
@@ -131,7 +128,7 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
         wires.packets.prefetch(event.packet());
         if touched.are_packets_routed {
             wires.packets.prefetch_route(event.packet());
-            if !touched.are_outputs_known {
+            if !event.hint.has_egress() {
                 // The switch decides when the packet is there.
                 return fetch_common(wires, place);
             }
@@ -142,7 +139,7 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
     }
     if event.key.is(Kind::TransmitterFree) {
         prefetch(&wires.ports, place.place(), size_of::<Port>());
-        if touched.are_packets_routed && touched.are_outputs_known {
+        if touched.are_packets_routed {
             wires.prefetch_far_end(place);
         }
         if let (endpoint, true) = event.hint.as_endpoint() {
@@ -224,7 +221,7 @@ fn fetch_behind_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, touc
 fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touched, event: &Event) {
     let place = event.key.place();
     if event.key.is(Kind::Arrive) {
-        let is_decided = touched.are_outputs_known;
+        let is_decided = !touched.are_packets_routed || event.hint.has_egress();
         let port = &wires.ports[if is_decided { event.hint.as_egress().0 } else { place }];
         if let Owner::Switch(switch) = port.owner {
             prefetch(&switches.switches, switch.place(), size_of::<Switch>());

@@ -34,8 +34,8 @@ enum Arrivals {
     Plain,
     /// They join the queue of an input.
     AtCrossbar,
-    /// Their switch decides where they leave.
-    Undecided,
+    /// Their switch decides where they leave, unless it was decided ahead.
+    Routed,
     /// Every possibility is looked at.
     Any,
 }
@@ -134,8 +134,8 @@ impl Shard {
             Arrivals::AtCrossbar
         } else if wires.has_plain_arrivals() {
             Arrivals::Plain
-        } else if !wires.has_decided_arrivals() {
-            Arrivals::Undecided
+        } else if wires.constants.packet_routing.is_some() {
+            Arrivals::Routed
         } else {
             Arrivals::Any
         }
@@ -249,7 +249,7 @@ impl Shard {
         match arrivals {
             Arrivals::Plain => self.switches.forward(&mut self.wires, port, egress, priority, handle),
             Arrivals::AtCrossbar => self.switches.arrive_at_crossbar(&mut self.wires, port, handle),
-            Arrivals::Undecided => self.switches.arrive_undecided(&mut self.wires, port, handle),
+            Arrivals::Routed => self.switches.arrive_routed(&mut self.wires, port, handle),
             Arrivals::Any => {
                 self.wires.note_arrival(port, handle);
                 if self.switches.has_storm() {

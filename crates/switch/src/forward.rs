@@ -1,7 +1,7 @@
 //! The path of a packet through a switch: arrival, admission, queue, transmission.
 
 use etherweave_engine::Wires;
-use etherweave_engine::packet::{Handle, Packet, PacketRoute, flags};
+use etherweave_engine::packet::{Handle, Packet, flags};
 use etherweave_engine::params::MarkAt;
 use etherweave_kernel::indices::{PortIndex, SwitchIndex};
 
@@ -36,7 +36,10 @@ impl Switches {
         handle: Handle,
     ) {
         if wires.constants.packet_routing.is_some() {
-            return self.arrive_undecided(wires, ingress, handle);
+            return match self.crossbars.are_used() {
+                true => self.arrive_at_crossbar(wires, ingress, handle),
+                false => self.arrive_routed(wires, ingress, handle),
+            };
         }
         if self.aggregation.is_some() && self.must_be_summed(wires, ingress, handle) {
             return;
@@ -84,8 +87,8 @@ impl Switches {
             return wires.discard_damaged(ingress, handle);
         }
         if wires.constants.packet_routing.is_some() {
-            let route = *wires.packets.route(handle);
-            return self.forward_decided(wires, ingress, handle, route);
+            let (egress, priority) = wires.packets.route(handle).link();
+            return self.forward_routed(wires, ingress, egress, priority, handle);
         }
         let (egress, priority) = (wires.constants.routes[packet.route as usize], packet.priority);
         if self.aggregation.is_some() && self.joins_sum(wires, ingress, handle) {
@@ -95,15 +98,16 @@ impl Switches {
     }
 
     #[inline(always)]
-    pub(super) fn forward_decided(
+    pub(super) fn forward_routed(
         &mut self,
         wires: &mut Wires,
         ingress: PortIndex,
+        egress: PortIndex,
+        priority: u8,
         handle: Handle,
-        route: PacketRoute,
     ) {
-        self.forward(wires, ingress, route.egress, route.next_priority(), handle);
-        self.report_queue(wires, route.egress, route.next_priority());
+        self.forward(wires, ingress, egress, priority, handle);
+        self.report_queue(wires, egress, priority);
     }
 
     /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must. Whether it must be queued.

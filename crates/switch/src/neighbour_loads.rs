@@ -147,6 +147,8 @@ impl Switches {
             return;
         }
         let report = LoadReport { time: wires.now, queue, bytes };
+        // Also where no decision does: logs stay as short as the delay.
+        neighbours.advance(wires.now);
         neighbours.own.push_back(report);
         for &shard in &neighbours.shards[index] {
             wires.outboxes[shard as usize].loads.push(report);

@@ -9,14 +9,15 @@
 use std::sync::Arc;
 
 use etherweave_engine::{
-    Wires, constants::RouteStart, credits::PortCredits, frame::size::PREAMBLE_AND_GAP, packet::Handle,
-    packet::PacketRoute, port::Port,
+    Wires, constants::RouteStart, credits::PortCredits, decided_ahead::DecisionsAhead, frame::size::PREAMBLE_AND_GAP,
+    packet::Handle, packet::PacketRoute, port::Port,
 };
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId};
 use etherweave_routing::{
-    ByCaller, FabricOf, FullPorts, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop,
-    Oblivious, PacketRouting, PortChoiceStart, RoutedPacket, RoutingKind, Saturation, Visit, hops_max, tables::Trigger,
+    ByCaller, FabricOf, FullPorts, HashScope, InputChannel, LoadScope, LoadView, MeasuredGroups, Neighbourhood,
+    NextHop, Oblivious, PacketRouting, PortChoiceStart, RoutedPacket, RoutingKind, Saturation, Visit, hops_max,
+    tables::Trigger,
 };
 use etherweave_topology::{LinkClass, Node, Topology};
 
@@ -33,6 +34,7 @@ trait SwitchRouting: RouteStart {
     fn is_of_caller(&self) -> bool;
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop;
     fn oblivious(&self) -> Option<&dyn Oblivious>;
+    fn load_scope(&self) -> LoadScope;
 }
 
 impl<R: PacketRouting> SwitchRouting for R {
@@ -66,6 +68,10 @@ impl<R: PacketRouting> SwitchRouting for R {
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {
         PacketRouting::oblivious(self)
+    }
+
+    fn load_scope(&self) -> LoadScope {
+        PacketRouting::load_scope(self)
     }
 }
 
@@ -215,10 +221,13 @@ impl PreparedRouting {
         panic!("{}: hop {hops} from host {src} to {dst}; expected at most {max}", self.name())
     }
 
-    /// Most links between switches of a path, where decisions depend on nothing that changes while a packet is on its
-    /// way, and change no priority: then each is made when the packet leaves for its switch.
-    pub fn hops_decided_ahead(&self) -> Option<u32> {
-        (self.oblivious().is_some() && !self.changes_packets()).then_some(self.hops_max)
+    /// Decisions that depend on nothing that changes while a packet is on its way, if there are any: each is made when
+    /// the packet leaves for its switch.
+    pub fn decisions_ahead(&self) -> Option<DecisionsAhead> {
+        let (scope, keeps_priority) = (self.routing.load_scope(), !self.changes_packets());
+        let at_first_switch = scope == LoadScope::NoSwitch;
+        let ahead = DecisionsAhead { hops_max: self.hops_max, at_first_switch, keeps_priority };
+        (scope != LoadScope::EverySwitch).then_some(ahead)
     }
 
     /// Groups of hosts between which it measures traffic.
@@ -370,19 +379,23 @@ impl LoadView for SwitchLoad<'_> {
 
 impl Switches {
     /// A packet has come in by `ingress`; where it leaves is decided, unless it was when the packet left for here.
-    #[inline(never)]
-    pub fn arrive_undecided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
-        if self.crossbars.are_used() {
-            return self.arrive_at_crossbar(wires, ingress, handle);
-        }
-        let route = match wires.constants.hops_decided_ahead {
-            Some(_) => *wires.packets.route(handle),
-            None => self.decide_route(wires, ingress, handle),
+    #[inline(always)]
+    pub fn arrive_routed(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
+        let is_decided = wires.constants.decisions_ahead.is_some() && wires.packets.route(handle).is_decided();
+        let (egress, priority) = match is_decided {
+            true => decided_link(wires, handle),
+            false => self.decide_link(wires, ingress, handle),
         };
-        if wires.must_wait_for_tail(ingress, route.egress) {
+        if wires.must_wait_for_tail(ingress, egress) {
             return wires.wait_for_tail(ingress, handle);
         }
-        self.forward_decided(wires, ingress, handle, route);
+        self.forward_routed(wires, ingress, egress, priority, handle);
+    }
+
+    /// Decides where a packet goes that has come in by `ingress`: its egress port, and its priority there.
+    #[inline(never)]
+    fn decide_link(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> (PortIndex, u8) {
+        self.decide_route(wires, ingress, handle).link()
     }
 
     /// Decides where a packet goes that has come in by `ingress`.
@@ -395,6 +408,9 @@ impl Switches {
             neighbours.advance(wires.now);
         }
         let mut route = *wires.packets.route(handle);
+        if wires.ports[ingress].peer.link_class != LinkClass::Host {
+            route.routed.hops += 1;
+        }
         self.decide(wires, ingress, &mut route);
         *wires.packets.route_mut(handle) = route;
         route
@@ -410,11 +426,10 @@ impl Switches {
         let prepared = self.routing.as_ref().expect("packets are routed one by one");
         let hop = prepared.routing.decide(at, &mut route.routed, load);
         route.egress = switch.port(hop.port.into());
+        prepared.assert_hops(&route.routed);
         // A host takes its packets from every priority: they keep theirs.
         if !wires.ports[route.egress].peer.is_host {
             route.channel = hop.channel;
-            route.routed.hops += 1;
-            prepared.assert_hops(&route.routed);
         }
     }
 
@@ -433,6 +448,17 @@ impl Switches {
             self.report_queue(wires, egress, priority);
         }
     }
+}
+
+/// Returns what was decided ahead about a packet, when nothing was known of the port.
+#[inline(always)]
+fn decided_link(wires: &mut Wires, handle: Handle) -> (PortIndex, u8) {
+    let (priority, route) = (wires.packets[handle].priority, wires.packets.route_mut(handle));
+    // A host takes its packets from every priority: they keep theirs.
+    if wires.ports[route.egress].peer.is_host {
+        route.channel = priority - route.base;
+    }
+    route.link()
 }
 
 /// Adds or removes an outer header, or changes the payload of a sum.
@@ -454,6 +480,18 @@ mod tests {
         let topology = Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() }.generate().unwrap();
         let prepared = PreparedRouting::new(RoutingKind::Minimal, &topology).unwrap();
         prepared.assert_hops(&RoutedPacket { src: 1, dst: 2, hops, ..RoutedPacket::default() });
+    }
+
+    #[test]
+    fn decisions_are_made_ahead_where_they_look_at_no_load() {
+        let topology = Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() }.generate().unwrap();
+        let at_first_switch = |kind| {
+            let ahead = PreparedRouting::new(kind, &topology).unwrap().decisions_ahead();
+            ahead.map(|ahead| ahead.at_first_switch)
+        };
+        assert_eq!(at_first_switch(RoutingKind::Minimal), Some(true));
+        assert_eq!(at_first_switch(RoutingKind::UgalLocal(Default::default())), Some(false));
+        assert_eq!(at_first_switch(RoutingKind::ProgressiveAdaptive(Default::default())), None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::{RoutingParams, ugal_local::choose, ugal_local::is_longer};
 use crate::per_packet::dragonfly::by_link;
 use crate::per_packet::{
-    DragonflyPlan, InputChannel, LoadView, Neighbourhood, NextHop, OutputChannel, PacketRouting, RoutedPacket,
-    Saturation,
+    DragonflyPlan, InputChannel, LoadScope, LoadView, Neighbourhood, NextHop, OutputChannel, PacketRouting,
+    RoutedPacket, Saturation,
 };
 
 /// Parameters of piggybacking.
@@ -64,6 +64,10 @@ impl PacketRouting for Piggyback {
 
     fn rank(&self, out: OutputChannel) -> Option<u32> {
         by_link(out, self.channels())
+    }
+
+    fn load_scope(&self) -> LoadScope {
+        LoadScope::FirstSwitch
     }
 
     fn neighbourhood(&self) -> Neighbourhood {

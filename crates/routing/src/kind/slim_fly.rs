@@ -10,8 +10,8 @@ use etherweave_topology::{Node, Topology};
 use super::ShortestPath;
 use crate::per_packet::choice::{WeightedPort, drawn, least};
 use crate::per_packet::{
-    FabricPlan, InputChannel, LoadView, Neighbourhood, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket,
-    RoutingBasis, WalkTarget, unsuited,
+    FabricPlan, InputChannel, LoadScope, LoadView, Neighbourhood, NextHop, Oblivious, OutputChannel, PacketRouting,
+    RoutedPacket, RoutingBasis, WalkTarget, unsuited,
 };
 
 /// The place in [`RoutedPacket::route_state`] of the switch to visit first, [`ANYWHERE`] when there is none.
@@ -210,6 +210,10 @@ impl PacketRouting for SlimFlyUgalLocal {
         Some(u32::from(out.channel))
     }
 
+    fn load_scope(&self) -> LoadScope {
+        LoadScope::FirstSwitch
+    }
+
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {
         if packet.hops == 0 {
             self.plan.choose(at, packet, self.threshold * load.packet_max(), |packet, via| {
@@ -238,6 +242,10 @@ impl PacketRouting for SlimFlyUgalGlobal {
 
     fn rank(&self, out: OutputChannel) -> Option<u32> {
         Some(u32::from(out.channel))
+    }
+
+    fn load_scope(&self) -> LoadScope {
+        LoadScope::FirstSwitch
     }
 
     fn neighbourhood(&self) -> Neighbourhood {

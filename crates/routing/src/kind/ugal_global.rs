@@ -3,7 +3,8 @@
 use super::ugal_local::choose;
 use crate::per_packet::dragonfly::{PathChoice, by_link};
 use crate::per_packet::{
-    DragonflyPlan, InputChannel, LoadView, Neighbourhood, NextHop, OutputChannel, PacketRouting, RoutedPacket,
+    DragonflyPlan, InputChannel, LoadScope, LoadView, Neighbourhood, NextHop, OutputChannel, PacketRouting,
+    RoutedPacket,
 };
 
 /// Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4.2: UGAL that knows, at
@@ -23,6 +24,10 @@ impl PacketRouting for UgalGlobal {
 
     fn rank(&self, out: OutputChannel) -> Option<u32> {
         by_link(out, self.channels())
+    }
+
+    fn load_scope(&self) -> LoadScope {
+        LoadScope::FirstSwitch
     }
 
     fn neighbourhood(&self) -> Neighbourhood {

@@ -2,7 +2,9 @@
 
 use super::RoutingParams;
 use crate::per_packet::dragonfly::{ANYWHERE, PathChoice, VIA, by_link};
-use crate::per_packet::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
+use crate::per_packet::{
+    DragonflyPlan, InputChannel, LoadScope, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket,
+};
 
 /// Parameters of routings that compare a minimal path with another by their queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -40,6 +42,10 @@ impl PacketRouting for UgalLocal {
 
     fn rank(&self, out: OutputChannel) -> Option<u32> {
         by_link(out, self.channels())
+    }
+
+    fn load_scope(&self) -> LoadScope {
+        LoadScope::FirstSwitch
     }
 
     fn start(&self, packet: &mut RoutedPacket) {

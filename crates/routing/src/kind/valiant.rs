@@ -2,7 +2,9 @@
 
 use crate::per_packet::butterfly::{ButterflyHost, ButterflyPlan};
 use crate::per_packet::choice::{any, drawn};
-use crate::per_packet::{InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket};
+use crate::per_packet::{
+    InputChannel, LoadScope, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket,
+};
 
 /// The place in [`RoutedPacket::route_state`] of the switch to visit first, [`ANYWHERE`] when there is none.
 const VIA: usize = 0;
@@ -60,6 +62,10 @@ impl PacketRouting for ButterflyUgalLocal {
 
     fn rank(&self, out: OutputChannel) -> Option<u32> {
         Some(self.plan.by_part(out))
+    }
+
+    fn load_scope(&self) -> LoadScope {
+        LoadScope::FirstSwitch
     }
 
     fn start(&self, packet: &mut RoutedPacket) {

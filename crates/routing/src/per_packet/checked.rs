@@ -4,8 +4,8 @@ use etherweave_primitives::{InputError, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
 use super::{
-    HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, OutputChannel,
-    PacketRouting, RoutedPacket, Saturation, tables::CompiledTables, tables::Trigger,
+    HashScope, InputChannel, KnownTraffic, LoadScope, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious,
+    OutputChannel, PacketRouting, RoutedPacket, Saturation, tables::CompiledTables, tables::Trigger,
 };
 
 /// A routing that panics when it takes a channel that does not rank above the one by which the packet came.
@@ -92,6 +92,10 @@ impl<R: PacketRouting> PacketRouting for Checked<R> {
 
     fn oblivious(&self) -> Option<&dyn Oblivious> {
         self.routing.oblivious()
+    }
+
+    fn load_scope(&self) -> LoadScope {
+        self.routing.load_scope()
     }
 
     fn tables(&self) -> Option<&CompiledTables> {

@@ -108,6 +108,44 @@ impl LoadView for FullPorts<'_> {
     }
 }
 
+/// The load of a switch at which no decision looks at one.
+#[derive(Clone, Copy)]
+pub struct NoLoad;
+
+impl NoLoad {
+    #[cold]
+    #[inline(never)]
+    fn reject(self) -> ! {
+        unreachable!("a decision that is made ahead looks at no load")
+    }
+}
+
+impl LoadView for NoLoad {
+    fn now_ns(&self) -> u64 {
+        self.reject()
+    }
+
+    fn occupancy(&self, _port: u8, _channel: u8) -> u32 {
+        self.reject()
+    }
+
+    fn queued(&self, _port: u8) -> u32 {
+        self.reject()
+    }
+
+    fn occupancy_at(&self, _switch: u32, _port: u8, _channel: u8) -> u32 {
+        self.reject()
+    }
+
+    fn is_saturated(&self, _switch: u32, _port: u8) -> bool {
+        self.reject()
+    }
+
+    fn is_paused(&self, _port: u8, _channel: u8) -> bool {
+        self.reject()
+    }
+}
+
 /// A switch without queues, of a tree whose subtrees are so busy, by level [percent of a link].
 #[cfg(test)]
 #[derive(Clone, Copy, Default)]

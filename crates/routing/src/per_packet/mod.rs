@@ -40,7 +40,7 @@ pub use grid::GridPlan;
 pub use hops::hops_max;
 #[cfg(test)]
 pub(crate) use load::Idle;
-pub use load::{FullPorts, LoadView};
+pub use load::{FullPorts, LoadView, NoLoad};
 pub use oblivious::{Oblivious, WalkTarget};
 pub use packet::RoutedPacket;
 pub use traffic::{KnownTraffic, MeasuredGroups};
@@ -145,6 +145,17 @@ pub enum Neighbourhood {
     Fabric,
 }
 
+/// Switches of a packet's path at which decisions look at loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadScope {
+    /// None: the packet and the fabric decide.
+    NoSwitch,
+    /// The first, which may know loads of others.
+    FirstSwitch,
+    /// All, as far as the routing says.
+    EverySwitch,
+}
+
 /// How long packets keep their [hash](RoutedPacket::hash).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HashScope {
@@ -214,6 +225,12 @@ pub trait PacketRouting: Send + Sync + 'static {
     /// default none.
     fn oblivious(&self) -> Option<&dyn Oblivious> {
         None
+    }
+
+    /// Switches at which decisions look at loads. By default none of an oblivious routing, otherwise all.
+    #[inline]
+    fn load_scope(&self) -> LoadScope {
+        if self.oblivious().is_some() { LoadScope::NoSwitch } else { LoadScope::EverySwitch }
     }
 
     /// The flow tables by which it decides, if it does so by tables.

@@ -149,7 +149,7 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
         shard.wires.impaired_link(index).rates = Some(SteppedTransmitter::new(rates));
     }
     shard.wires.channels.push(id);
-    if shard.wires.constants.hops_decided_ahead.is_some() {
+    if shard.wires.constants.decisions_ahead.is_some() {
         shard.wires.far_ends.push(match channel.to.node {
             Node::Switch(switch) => FarEnd {
                 switch: topology.switch_in_plane(switch).get(),

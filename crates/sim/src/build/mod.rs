@@ -226,7 +226,7 @@ impl Plan {
         learning::plan(experiment, &connections, &mut constants)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             constants.packet_routing = Some(prepared.start());
-            constants.hops_decided_ahead = prepared.hops_decided_ahead().filter(|_| is_shared);
+            constants.decisions_ahead = prepared.decisions_ahead().filter(|_| is_shared);
             constants.rewrites_packets |= prepared.changes_packets();
         }
         let port_paths = Arc::new(port_paths);
