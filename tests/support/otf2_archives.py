@@ -38,13 +38,6 @@ class Archive:
         )
         return self.trace.definitions.comms.create(f"comm {members}", _type=Comm, group=group)
 
-    def own_comm(self) -> Any:
-        """Define the communicator that each rank has for itself."""
-        group = self.trace.definitions.groups.create(
-            "self", group_type=GroupType.COMM_SELF, paradigm=Paradigm.MPI, members=()
-        )
-        return self.trace.definitions.comms.create("MPI_COMM_SELF", _type=Comm, group=group)
-
     def write(self, rank: int, *written: Any) -> None:
         writer = self.trace.event_writer_from_location(self.locations[rank])
         for event in written:

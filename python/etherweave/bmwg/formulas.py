@@ -109,13 +109,6 @@ def interference_factor(contended_s: float, baseline_s: float) -> float:
     return contended_s / baseline_s
 
 
-def kv_cache_bytes(
-    layers: int, kv_heads: int, head_size: int, context_tokens: int, element_bytes: float
-) -> float:
-    """Compute the size of a KV cache [B] (Y 9): keys and values of all layers."""
-    return 2 * layers * kv_heads * head_size * context_tokens * element_bytes
-
-
 def dispatch_bytes(
     batch: int, top_k: int, hidden: int, element_bytes: float, participants: int
 ) -> float:
