@@ -15,9 +15,9 @@ from etherweave.uncertainty.coverage import check_intervals, coverage, crps, pre
 from etherweave.uncertainty.model_errors import Estimate
 
 ID = "infiniband-edr.latency.{}.8.1"
-PAIR = Conditions("latency", "InfiniBand", "by the NIC", "to 64 B", FITS[0])
-DRAWN = PAIR._replace(interconnect="Ethernet", fit=FITS[1])
-"""Conditions of figures over Ethernet."""
+PAIR = Conditions("latency", "to 64 B", FITS[0])
+DRAWN = PAIR._replace(fit=FITS[1])
+"""Conditions of figures to which nothing is fitted."""
 SYSTEMS = [f"ethernet-{rate}-roce" for rate in (25, 40, 50, 100, 200, 400)]
 
 

@@ -24,7 +24,7 @@ from etherweave.uncertainty import (
     sample_interconnects,
     sampled_sweep,
 )
-from etherweave.uncertainty.check_rows import FITS, LINK, TRANSPORTS, Conditions
+from etherweave.uncertainty.check_rows import FITS, LINK, Conditions
 from etherweave.uncertainty.intervals import Distribution, Interval, distribution
 from etherweave.uncertainty.model_errors import errors_at
 from etherweave.uncertainty.sampled_interconnects import conditions_of_figure
@@ -115,7 +115,7 @@ def test_the_page_of_samples_has_intervals_and_names_no_draw(file: Path, tmp_pat
 
 
 def test_an_error_multiplies_times_and_divides_rates() -> None:
-    (error,) = errors_at([Conditions("iteration", "Ethernet", "by the NIC", "", FITS[1])])
+    (error,) = errors_at([Conditions("iteration", "", FITS[1])])
     # Of 64 quantiles, each 8 times, 5 % of values lie below the third or the fourth.
     shortest, short, long, longest = error.further.at([2.5 / 64, 3.5 / 64, 60.5 / 64, 61.5 / 64])
     low, high = together([2.0] * 8, error.further, is_time=True)
@@ -326,7 +326,7 @@ def test_profiles_of_interconnects_have_intervals_of_what_they_yield(tmp_path: P
     assert 0.05 < edr.most.width / edr.median < 1.0
     assert edr.point != hdr.point
     # As `run --samples` says of the same benchmark over the same interconnect.
-    (error,) = errors_at([Conditions("latency", "InfiniBand", TRANSPORTS[1], "to 64 B", FITS[1])])
+    (error,) = errors_at([Conditions("latency", "to 64 B", FITS[1])])
     assert edr.together is not None
     assert edr.together.width > edr.most.width
     ratios = [edr.together.high / edr.most.high, edr.together.low / edr.most.low]
@@ -336,15 +336,14 @@ def test_profiles_of_interconnects_have_intervals_of_what_they_yield(tmp_path: P
 
 def test_figures_of_interconnects_have_the_conditions_of_their_benchmarks() -> None:
     of = partial(conditions_of_figure, "slingshot-11")
-    vendor = ("of one vendor", TRANSPORTS[1])
-    latency = Conditions("latency", *vendor, "to 64 B", FITS[1])
+    latency = Conditions("latency", "to 64 B", FITS[1])
     assert of("latency_us", 1.5) == latency
     assert of("messages_per_us", 40.0) == latency._replace(kind="message rate")
-    stream = Conditions("bandwidth", *vendor, "above 64 KiB", FITS[1])
+    stream = Conditions("bandwidth", "above 64 KiB", FITS[1])
     # 200 Gb/s of the link: 180 are nine tenths.
     assert of("bandwidth_gbps", 170.0) == stream
     assert of("bandwidth_gbps", 190.0) == stream._replace(limit=LINK)
-    assert of("all_to_all_us", 50.0) == Conditions("collective", *vendor, fit=FITS[1])
+    assert of("all_to_all_us", 50.0) == Conditions("collective", fit=FITS[1])
     assert of("congestion_impact", 2.0) == Conditions("ratio", fit=FITS[1])
 
 

@@ -78,7 +78,6 @@ def _conditions(prepared: Prepared, fabric: str, job: str) -> list[Conditions]:
     """List the conditions of the jobs that are waited for, in a cell of the mix."""
     runs = prepared.sweep([fabric])
     point = dict(zip(AXES, (fabric, job, prepared.draws[-1].sample), strict=True))
-    candidate = runs.candidates[fabric]
-    every = conditions_of_jobs(runs.resolve(point), candidate.text, candidate.keys)
+    every = conditions_of_jobs(runs.resolve(point))
     timed = runs.jobs[job].timed
     return [each for name, each in every.items() if name in timed] or list(every.values())

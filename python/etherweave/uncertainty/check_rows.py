@@ -26,15 +26,13 @@ SMALL_MAX = 4096  # Largest message whose latency is one of small messages [byte
 SIZES = {"to 64 B": 64, "to 4 KiB": 4096, "to 64 KiB": 65_536, "above 64 KiB": math.inf}
 """Classes of sizes, and the largest message of each [bytes]: inline, eager, where protocols change,
 and what is limited by rates."""
-INTERCONNECTS = ("Ethernet", "InfiniBand", "of one vendor")
-TRANSPORTS = ("in the kernel", "by the NIC")
 FITS = ("benchmark fitted", "benchmark not fitted")
 """Whether constants are fitted to other figures of the same benchmark on the same system."""
 LINK = "by the link"
 """Limit of figures that take little more time than the link of a host needs for the bytes."""
 _LINK_SHARE_MIN = 0.9  # Share of the time that the link is busy.
 COLUMNS = (
-    *("study", "id", "kind", "interconnect", "transport", "size_class", "fit", "limit"),
+    *("study", "id", "kind", "size_class", "fit", "limit"),
     *("system", "curve", "unit"),
     *("published", "simulated", "spread"),
 )
@@ -48,8 +46,6 @@ class Conditions(NamedTuple):
     """Conditions that the error of the model depends on; an empty text where one does not apply."""
 
     kind: str  # One of :data:`KINDS`.
-    interconnect: str = ""  # One of :data:`INTERCONNECTS`.
-    transport: str = ""  # One of :data:`TRANSPORTS`.
     size_class: str = ""  # One of :data:`SIZES`.
     fit: str = ""  # One of :data:`FITS`.
     limit: str = ""  # :data:`LINK`.
@@ -87,10 +83,10 @@ def check_rows() -> tuple[CheckRow, ...]:
 
 def _row(row: Mapping[str, str]) -> CheckRow:
     texts = [row[column] for column in COLUMNS]
-    study, name, system, curve, unit = *texts[:2], *texts[8:11]
-    published, simulated, spread = map(float, texts[11:])
+    study, name, system, curve, unit = *texts[:2], *texts[6:9]
+    published, simulated, spread = map(float, texts[9:])
     measured = (unit, published, simulated, spread)
-    return CheckRow(study, name, Conditions(*texts[2:8]), system, *measured, curve)
+    return CheckRow(study, name, Conditions(*texts[2:6]), system, *measured, curve)
 
 
 def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> CheckRow | None:
@@ -122,10 +118,9 @@ def _conditions(check: StudyCheck, of: Mapping[str, Any], simulated: float) -> C
     fit = FITS[0 if is_fitted else 1]
     if kind == RATIO:
         return Conditions(kind, fit=fit)
-    transport = TRANSPORTS[0 if fnmatchcase(check.id, _table()["in_the_kernel"]) else 1]
     size = _size(check, of) if _has_size(of) else None
-    interconnect, limit = interconnect_of(check.id), LINK if _fills(check, of, simulated) else ""
-    return Conditions(kind, interconnect, transport, size_class(size), fit, limit)
+    limit = LINK if _fills(check, of, simulated) else ""
+    return Conditions(kind, size_class(size), fit, limit)
 
 
 def _fills(check: StudyCheck, of: Mapping[str, Any], simulated: float) -> bool:
@@ -159,20 +154,6 @@ def _has_size(of: Mapping[str, Any]) -> bool:
 
 def _size(check: StudyCheck, of: Mapping[str, Any]) -> int:
     return int(check.id.split(".")[of.get("size_at", _SIZE_AT)]) * int(of.get("element", 1))
-
-
-def interconnect_of(name: str) -> str:
-    """Return the kind of interconnect of a check, or of a profile, by its name.
-
-    Examples
-    --------
-    >>> interconnect_of("slingshot-11"), interconnect_of("")
-    ('of one vendor', 'Ethernet')
-    >>> interconnect_of("mare_nostrum.default_ompi.512")
-    'InfiniBand'
-    """
-    kinds: Mapping[str, str] = _table()["interconnects"]
-    return next(kind for pattern, kind in kinds.items() if fnmatchcase(name, pattern))
 
 
 def size_class(size: float | None) -> str:
@@ -237,16 +218,13 @@ def write(rows: Iterable[CheckRow]) -> str:
     return out.getvalue()
 
 
-def conditions_of(scenario: Mapping[str, Any], job: Mapping[str, Any]) -> Conditions:
+def conditions_of(job: Mapping[str, Any]) -> Conditions:
     """Return the conditions of the times of a job, to whose benchmark nothing is fitted.
 
     Whether a link limits it is not among them: :func:`limit_of` says it, once it has run.
     """
-    transport = TRANSPORTS[0 if "tcp" in (job.get("transport") or scenario["transport"]) else 1]
-    size = _message(job["workload"])
-    profile = str(scenario.get("interconnect", {}).get("profile", ""))
-    kind, interconnect = kind_of(job["workload"]), interconnect_of(profile)
-    return Conditions(kind, interconnect, transport, size_class(size), FITS[1])
+    workload = job["workload"]
+    return Conditions(kind_of(workload), size_class(_message(workload)), FITS[1])
 
 
 def kind_of(workload: Mapping[str, Any]) -> str:

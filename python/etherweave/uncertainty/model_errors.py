@@ -2,8 +2,8 @@
 
 Rows of studies compare a simulated figure with one that a system has published. The logarithm of
 the measured over the simulated time has Student's t distribution about zero, whose scale depends
-on what is extrapolated: the kind of metric, the interconnect, the transport, the size, whether
-constants are fitted to the same benchmark, the last two together, and whether a link limits it.
+on what is extrapolated: the kind of metric, the size, whether constants are fitted to the same
+benchmark, the last two together, and whether a link limits it.
 Each of them has an effect that is drawn towards zero, so that classes of few systems have what all
 have.
 What is not modelled takes time: above zero the scale is larger than below, but of ratios.
@@ -38,7 +38,7 @@ class Form:
 
     degrees: float = 4
     """Degrees of Student's distribution (Lange, Little, Taylor, JASA 84, 1989: robust models)."""
-    effect: float = math.log(2)
+    effect: float = math.log(2) / 2
     """Standard deviation of effects on the logarithm of the scale."""
     skewness: float = 0.1
     """Standard deviation of the logarithm by which the scale is larger above 0, smaller below."""
@@ -64,10 +64,8 @@ FORMS = {
     "kind and fit together, too": replace(FORM, together=(*FORM.together, ("kind", "fit"))),
     "3 degrees": replace(FORM, degrees=3),
     "6 degrees": replace(FORM, degrees=6),
-    "effects of a factor of 1.4": replace(FORM, effect=math.log(2) / 2),
-    "effects of a factor of e": replace(FORM, effect=1.0),
-    "no interconnect": replace(FORM, left_out=("interconnect",)),
-    "no transport": replace(FORM, left_out=("transport",)),
+    "effects of a factor of 1.2": replace(FORM, effect=math.log(2) / 4),
+    "effects of a factor of 2": replace(FORM, effect=math.log(2)),
     "no limit": replace(FORM, left_out=("limit",)),
     "no size": replace(FORM, left_out=("size_class",), together=()),
 }

@@ -114,9 +114,8 @@ def conditions_of_figure(name: str, figure: str, value: float) -> Conditions:
         return Conditions(RATIO, fit=FITS[1])
     scenario = tomllib.loads(resolve(benchmark.scenario(name)))
     (job,) = scenario["job"]
-    scenario["interconnect"] = {"profile": name}
     limit = limit_of(link_us(scenario, job), benchmark.mean_ns(value) / 1e3)
-    return conditions_of(scenario, job)._replace(limit=limit)
+    return conditions_of(job)._replace(limit=limit)
 
 
 def measure(task: tuple[str, dict[str, object], list[str]]) -> dict[str, float]:

@@ -133,7 +133,7 @@ def keys_of(point: Mapping[str, Any]) -> dict[str, Any]:
 def with_conditions(scenario: SampledScenario) -> SampledScenario:
     """Give the rows of samples the conditions of the error of the model."""
     resolved = scenario.resolve({})
-    return replace(scenario, conditions=columns(resolved, scenario.text, scenario.overrides))
+    return replace(scenario, conditions=columns(resolved))
 
 
 def sobol(dimensions: int, count: int, seed: int) -> list[list[float]]:

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from etherweave.api.scenario import literals
 from etherweave.uncertainty.check_rows import Conditions, conditions_of, limit_of, link_us
 from etherweave.uncertainty.coverage import QUANTILES
 from etherweave.uncertainty.intervals import Interval, quantiles
@@ -25,40 +24,24 @@ _OF_JOB = re.compile(r"^(?:jobs|streams|flows)\.(?P<job>.*)\.\w+_(?P<unit>us|gbp
 """Times and rates of a job, in which the model has an error."""
 
 
-def conditions_of_jobs(
-    resolved: str, text: str, changes: Mapping[str, object]
-) -> dict[str, Conditions]:
+def conditions_of_jobs(resolved: str) -> dict[str, Conditions]:
     """Return the conditions of the times of each job of a resolved scenario, without a limit.
 
-    ``text`` and ``changes`` are what it is resolved from: it has the figures of its interconnect,
-    and no name of it. The simulated times decide whether a link limits a job.
+    The simulated times decide whether a link limits a job.
     """
-    scenario = tomllib.loads(resolved)
-    scenario["interconnect"] = {"profile": _profile(text, changes)}
-    return {job["name"]: conditions_of(scenario, job) for job in scenario["job"]}
+    return {job["name"]: conditions_of(job) for job in tomllib.loads(resolved)["job"]}
 
 
-def _profile(text: str, changes: Mapping[str, object]) -> str:
-    """Return the name of the interconnect of a scenario with changes; empty without one."""
-    set_here = dict(literals(changes))
-    if (own := set_here.get("interconnect.profile")) is not None:
-        return str(tomllib.loads(f"x = {own}")["x"]) if own else ""
-    own = set_here.get("interconnect")
-    table = f"interconnect = {own}" if own else text if own is None else ""
-    return str(tomllib.loads(table).get("interconnect", {}).get("profile", ""))
-
-
-def columns(resolved: str, text: str, changes: Mapping[str, object]) -> dict[str, str]:
-    """Write the conditions of jobs as columns of a dataset; parameters as above.
+def columns(resolved: str) -> dict[str, str]:
+    """Write the conditions of jobs of a resolved scenario as columns of a dataset.
 
     The time that the link of a host needs for an iteration stands in place of the limit.
     """
     scenario = tomllib.loads(resolved)
     needs = {job["name"]: link_us(scenario, job) for job in scenario["job"]}
-    conditions = conditions_of_jobs(resolved, text, changes)
     return {
         f"{CONDITIONS}{job}": _BETWEEN.join([*each[:-1], f"{needs[job]:.6g}"])
-        for job, each in conditions.items()
+        for job, each in conditions_of_jobs(resolved).items()
     }
 
 
