@@ -283,7 +283,7 @@ def answers_of(topology: dict[str, Any], **others: Any) -> dict[str, Answer]:
         **others,
     }
     base = etherweave.run(scenario)
-    answers = what_if(base.resolved, base, lambda changed: etherweave.run(changed))
+    answers = what_if(base.resolved, base, etherweave.run)
     return {answer.name: answer for answer in answers}
 
 
@@ -312,6 +312,34 @@ def test_a_question_that_does_not_apply_says_why() -> None:
     answers = answers_of({"single_switch": {"hosts": 8}})
     for name in ("fabric", "paths"):
         assert answers[name].reason == "all hosts are on one switch"
+
+
+@pytest.mark.parametrize(
+    ("transport", "reason"),
+    [
+        ({"uet": {}}, "Ultra Ethernet spreads packets over paths by their entropy values"),
+        (
+            {"roce": {"reliability": "selective_repeat", "load_balancing": "oblivious"}},
+            "RoCE spreads packets over paths by their entropy values",
+        ),
+        (
+            {"uet": {"delivery": "rod"}},
+            "ordered delivery of Ultra Ethernet discards packets that overtake others",
+        ),
+    ],
+)
+def test_a_transport_says_by_itself_why_its_packets_keep_their_paths(
+    transport: dict[str, Any], reason: str
+) -> None:
+    tree = {"leaves": 2, "hosts_per_leaf": 4, "cores": 2, "links_per_core": 1}
+    own = answers_of({"fat_tree": tree}, transport=transport, routing="ecmp")["paths"]
+    assert (own.reason, own.is_as_it_is) == (reason, "rod" not in str(transport))
+
+
+def test_packets_of_ultra_ethernet_that_have_one_path_are_sprayed() -> None:
+    tree = {"leaves": 2, "hosts_per_leaf": 4, "cores": 2, "links_per_core": 1}
+    answer = answers_of({"fat_tree": tree}, transport={"uet": {}}, routing="up_down")["paths"]
+    assert answer.time_us is not None
 
 
 def test_hosts_keep_their_planes_on_one_switch() -> None:

@@ -26,7 +26,10 @@ MAX_PORTS = 16
 NO_TAPER = "uplinks carry all that comes from below"
 NO_RATES = "the file of the fabric has the rates of links"
 NO_SPRAYING = "TCP takes packets that overtake each other for losses"
+NO_OVERTAKING = "ordered delivery of Ultra Ethernet discards packets that overtake others"
+NOT_KNOWN = (NO_RATES, NO_SPRAYING, NO_OVERTAKING)
 """Why a limit cannot be removed; all other reasons say that there is no such limit."""
+ENTROPY = "{} spreads packets over paths by their entropy values"
 GROUPS = ("dragonfly", "dragonfly_plus", "flattened_butterfly", "hyperx")
 """Fabrics on which packets take any path by UGAL, not by spraying."""
 CALLS = ("_call", "_overhead", "receive_frame", "receive_batch", "acknowledgement", "interrupt")
@@ -217,16 +220,27 @@ def _any_path(scenario: Scenario) -> str:
         return "all hosts are on one switch"
     if routing not in BY_FLOW:
         return f"{routing} chooses paths packet by packet"
-    if "roce" not in scenario["transport"]:
-        return NO_SPRAYING
+    if reason := _one_path(scenario["transport"], routing):
+        return reason
     scenario["routing"] = "ugal_local" if kind in GROUPS else "spray"
-    scenario["transport"]["roce"]["reliability"] = "selective_repeat"
+    if "roce" in scenario["transport"]:
+        scenario["transport"]["roce"]["reliability"] = "selective_repeat"
     scenario.pop("selection", None)
     if kind in GROUPS and "pfc" in scenario.get("flow_control", {}):
         # The routing raises the priority of a packet with its hops.
         first = min(job.get("priority", 0) for job in scenario["job"])
         scenario["flow_control"]["pfc"]["priorities"] = list(range(first, min(first + 5, 8)))
     return ""
+
+
+def _one_path(transport: Scenario, routing: str) -> str:
+    """Say why packets of a transport keep their paths, or have many."""
+    roce, uet = transport.get("roce", {}), transport.get("uet", {})
+    if uet.get("delivery") == "rod":
+        return NO_OVERTAKING
+    if routing == "ecmp" and ("uet" in transport or "load_balancing" in roce):
+        return ENTROPY.format("Ultra Ethernet" if "uet" in transport else "RoCE")
+    return "" if "roce" in transport or "uet" in transport else NO_SPRAYING
 
 
 QUESTIONS = (
@@ -251,7 +265,7 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
         is_as_it_is, drops = False, 0
         try:
             reason = question.change(scenario)
-            is_as_it_is = bool(reason) and reason not in (NO_RATES, NO_SPRAYING)
+            is_as_it_is = bool(reason) and reason not in NOT_KNOWN
             if not reason:
                 done = simulate(scenario)
                 reason, values, drops = "the job has no times", job_times(done), _drops(done)
