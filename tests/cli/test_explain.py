@@ -1,5 +1,6 @@
 """The verb ``explain``: what limits a job, and what it takes without that."""
 
+import gzip
 import html
 import json
 import math
@@ -115,6 +116,20 @@ def test_parts_of_a_graph_belong_to_what_their_messages_are_for(tmp_path: Path) 
     assert "  of messages by purpose:\n" in text
     assert "  data-parallel allreduce, messages up to " in text
     assert "on the path" not in text
+
+
+def test_messages_of_chakra_have_the_names_of_their_nodes_on_one_line(tmp_path: Path) -> None:
+    for trace in (SCENARIOS / "chakra").iterdir():
+        nodes = gzip.decompress(trace.read_bytes()).replace(b"\x12\x04send", b"\x12\x04s\x1b[J")
+        (tmp_path / trace.stem).write_bytes(nodes)
+    file = tmp_path / "chakra.toml"
+    file.write_text(
+        "topology.single_switch.hosts = 4\ntransport.roce = {}\n[[job]]\nname = 'step'\n"
+        "workload.chakra.file = 'step.{rank}.et'\n"
+    )
+    text = command_line.run_here("explain", file, "--no-ports").stdout
+    assert "  of messages by purpose:\n" in text
+    assert "  s\\u{1b}[J, messages up to 9,412,608 B: " in text
 
 
 def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Path) -> None:

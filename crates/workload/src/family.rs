@@ -1,5 +1,6 @@
 //! The closed family of workloads: a member is a file in `family`, its module and its entry here.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
@@ -146,11 +147,11 @@ macro_rules! family {
                 }
             }
 
-            /// Purpose of messages of its graphs with a tag, such as the collective that they are part of, where tags
-            /// say it.
-            pub fn purpose(&self, tag: u32) -> Option<String> {
+            /// Purposes of messages of its graphs by their tags, such as the collective that they are part of, where
+            /// tags or the file say it.
+            pub fn purposes(&self, tags: &BTreeSet<u32>) -> BTreeMap<u32, String> {
                 match self {
-                    $(Workload::$member(parameters) => parameters.purpose(tag),)*
+                    $(Workload::$member(parameters) => parameters.purposes(tags),)*
                 }
             }
 

@@ -1,5 +1,7 @@
 //! What a member of the family of workloads answers.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::{AcceleratorNode, Driven, LoadOf, OpenGroups, Program, Traffic, TrafficSize, size::sampled};
@@ -40,6 +42,11 @@ pub(crate) trait Generator {
     /// Purpose of messages of its graphs with a tag, such as the collective that they are part of, where tags say it.
     fn purpose(&self, _tag: u32) -> Option<String> {
         None
+    }
+
+    /// Purposes of messages of its graphs by their tags, as far as they are known.
+    fn purposes(&self, tags: &BTreeSet<u32>) -> BTreeMap<u32, String> {
+        tags.iter().filter_map(|&tag| Some((tag, self.purpose(tag)?))).collect()
     }
 
     /// Whether its messages are those of NCCL, which no processor copies.
@@ -125,11 +132,6 @@ pub trait RankWorkload {
     fn size(&self) -> Result<TrafficSize, InputErrors> {
         // Places that are drawn at random are alike, whatever the seed.
         sampled(self.ranks(), |ranks| self.programs_of(ranks, 1))
-    }
-
-    /// Purpose of messages with a tag, such as the collective that they are part of: where their tags are its own.
-    fn purpose(&self, _tag: u32) -> Option<String> {
-        None
     }
 
     /// Whether its messages are those of NCCL, which no processor copies.

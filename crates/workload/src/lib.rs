@@ -43,6 +43,7 @@ mod schedule;
 mod share;
 mod size;
 mod streams;
+mod tag_names;
 mod trace;
 
 pub use accelerators::AcceleratorNode;

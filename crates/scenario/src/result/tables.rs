@@ -8,7 +8,7 @@ use etherweave_primitives::HostId;
 use etherweave_sim::{ActivityRow, Observed, Report, Samples, StreamRow, TransferRow, WaitRow};
 use etherweave_topology::Topology;
 
-use crate::Scenario;
+use crate::{Scenario, text::error::OnOneLine};
 
 /// Named columns of one length.
 #[derive(Clone, PartialEq, Debug)]
@@ -145,12 +145,18 @@ pub(crate) fn tables(
 
 /// Purposes of the messages of graphs on paths, by job and tag.
 fn purposes(scenario: &Scenario, report: &Report) -> BTreeMap<(u32, u32), String> {
-    let path = report.observed.iter().flat_map(|observed| &observed.path);
-    let tags: BTreeSet<(u32, u32)> = path.filter_map(|row| Some((row.job, row.tag?))).collect();
+    let mut tags: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for row in report.observed.iter().flat_map(|observed| &observed.path) {
+        // Calls of collectives have names of their own.
+        tags.entry(row.job).or_default().extend(row.tag.filter(|_| row.call.is_none()));
+    }
     // Reports have the jobs that run alone.
     let ran: Vec<_> = scenario.job.iter().filter(|job| scenario.run.has(&job.name)).collect();
-    let purpose = |(job, tag): (u32, u32)| Some(((job, tag), ran[job as usize].workload.purpose(tag)?));
-    tags.into_iter().filter_map(purpose).collect()
+    let of_job = |(job, tags): (u32, BTreeSet<u32>)| {
+        let purposes = ran[job as usize].workload.purposes(&tags);
+        purposes.into_iter().map(move |(tag, purpose)| ((job, tag), OnOneLine(purpose).to_string()))
+    };
+    tags.into_iter().filter(|(_, tags)| !tags.is_empty()).flat_map(of_job).collect()
 }
 
 pub(crate) const FLOW_TIMES: &str = "flow_times";

@@ -37,10 +37,17 @@ impl fmt::Display for Mistake {
             write!(f, "{line}:{}:", column.unwrap_or(1))?;
         }
         let gap = if self.origin.is_empty() { "" } else { " " };
-        let message = format!("{gap}{}", self.error);
-        // One line, whatever names the file has: a key or a node may hold line ends.
-        message
-            .chars()
+        write!(f, "{gap}{}", OnOneLine(&self.error))
+    }
+}
+
+/// A text on one line, whatever names the file has: a key or a node may hold line ends.
+pub(crate) struct OnOneLine<T>(pub T);
+
+impl<T: fmt::Display> fmt::Display for OnOneLine<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        text.chars()
             .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { f.write_char(c) })
     }
 }

@@ -12,17 +12,17 @@ mod node;
 mod stream_order;
 mod writer;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
 use etherweave_primitives::{BitRate, Duration, InputError, InputErrors};
 
 use crate::{
-    Graph, TraceFile, Traffic, TrafficSize, check_graphs, collective::Library, collective::Rule, generator::Generator,
-    limits::at_least, limits::positive, size::of_graphs, size::spread,
+    Graph, GraphOp, Op, TraceFile, Traffic, TrafficSize, check_graphs, collective::Library, collective::Rule,
+    generator::Generator, limits::at_least, limits::positive, size::of_graphs, size::spread, tag_names::TagNames,
 };
 use collectives::Collectives;
 use graph::RankGraph;
-use node::RankTrace;
+use node::{Activity, RankTrace};
 
 const RANKS_MAX: usize = 1 << 20;
 /// Most operations of all ranks, with the messages of collectives.
@@ -100,7 +100,6 @@ pub struct Chakra {
 struct Rules {
     ranks: u32,
     control_dependencies: bool,
-    missing_dependencies: MissingDependencies,
     compute_scale: f64,
     per_teraflop: Option<Duration>,
 }
@@ -137,6 +136,11 @@ impl Generator for Chakra {
         let graphs = self.graphs_of(spread(self.ranks()).map(|rank| rank as usize))?;
         of_graphs([Ok(graphs)].into_iter(), self.ranks(), self.iterations)
     }
+
+    /// Names of nodes that send, or of collectives. What cannot be read again has none.
+    fn purposes(&self, tags: &BTreeSet<u32>) -> BTreeMap<u32, String> {
+        self.names(tags).unwrap_or_default()
+    }
 }
 
 impl Chakra {
@@ -152,26 +156,12 @@ impl Chakra {
 
     fn graphs_of(&self, ranks: impl Iterator<Item = usize>) -> Result<Vec<Arc<Graph>>, InputError> {
         self.check()?;
-        let rules = Rules {
-            ranks: self.content.len() as u32,
-            control_dependencies: self.control_dependencies,
-            missing_dependencies: self.missing_dependencies,
-            compute_scale: self.compute_scale,
-            per_teraflop: self.per_teraflop,
-        };
-        let read = |rank: usize| RankTrace::read(&self.content[rank], rank as u32, &rules);
-        let mut collectives = Collectives::default();
-        for rank in 0..self.content.len() {
-            let added = read(rank).and_then(|trace| collectives.add(&trace, &self.groups, self.content.len() as u32));
-            added.map_err(|error| self.error(rank, error))?;
-        }
-        collectives.check()?;
-        let rule = Rule { network_rate: self.network_rate, ..Rule::of(self.library) };
+        let (mut collectives, rule) = (self.collectives()?, self.rule());
         let mut left = OPERATIONS_MAX;
         let mut graphs = Vec::new();
         for rank in ranks {
-            let graph = read(rank).and_then(|trace| {
-                let order = stream_order::order(&trace, rules.missing_dependencies)?;
+            let graph = self.read(rank).and_then(|trace| {
+                let order = stream_order::order(&trace, self.missing_dependencies)?;
                 RankGraph::new(&trace, rank as u32).build(&order, &mut collectives, &rule, left)
             });
             let graph = graph.map_err(|error| self.error(rank, error))?;
@@ -179,6 +169,50 @@ impl Chakra {
             graphs.push(Arc::new(graph));
         }
         Ok(graphs)
+    }
+
+    fn read(&self, rank: usize) -> Result<RankTrace, InputError> {
+        let rules = Rules {
+            ranks: self.content.len() as u32,
+            control_dependencies: self.control_dependencies,
+            compute_scale: self.compute_scale,
+            per_teraflop: self.per_teraflop,
+        };
+        RankTrace::read(&self.content[rank], rank as u32, &rules)
+    }
+
+    /// The collectives of all ranks, which all of their members perform.
+    fn collectives(&self) -> Result<Collectives, InputError> {
+        let mut collectives = Collectives::default();
+        for rank in 0..self.content.len() {
+            let trace = self.read(rank);
+            let added = trace.and_then(|trace| collectives.add(&trace, &self.groups, self.content.len() as u32));
+            added.map_err(|error| self.error(rank, error))?;
+        }
+        collectives.check()?;
+        Ok(collectives)
+    }
+
+    fn rule(&self) -> Rule {
+        Rule { network_rate: self.network_rate, ..Rule::of(self.library) }
+    }
+
+    /// Names of messages by tag, from all traces.
+    fn names(&self, tags: &BTreeSet<u32>) -> Result<BTreeMap<u32, String>, InputError> {
+        let (mut collectives, rule, mut names) = (self.collectives()?, self.rule(), TagNames::new(tags));
+        for rank in 0..self.content.len() {
+            for node in &self.read(rank)?.nodes {
+                match &node.does {
+                    Activity::Operation(GraphOp::Send { tag, .. }) => names.add(*tag, &node.name),
+                    Activity::Operation(_) => {}
+                    Activity::Collective(collective) => {
+                        let ops = collectives.lower(rank as u32, node, collective, &rule)?;
+                        ops.iter().filter_map(Op::tag).for_each(|tag| names.add_call(tag, &node.name));
+                    }
+                }
+            }
+        }
+        Ok(names.finish())
     }
 
     fn check(&self) -> Result<(), InputError> {

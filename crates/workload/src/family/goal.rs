@@ -16,6 +16,8 @@ mod lines;
 mod reader;
 mod writer;
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Seek, Write};
 use std::sync::Arc;
 
@@ -114,6 +116,12 @@ impl Generator for Goal {
             rest_ps: None,
         })
     }
+
+    /// Labels of sends, and tags.
+    fn purposes(&self, tags: &BTreeSet<u32>) -> BTreeMap<u32, String> {
+        let numbers = tags.iter().map(|&tag| (tag, format!("tag {tag}")));
+        numbers.chain(self.text().map_or_else(BTreeMap::new, |text| reader::names(&text, tags))).collect()
+    }
 }
 
 impl Goal {
@@ -153,6 +161,15 @@ impl Goal {
     fn is_in_file(&self) -> bool {
         let head = self.content.as_ref().and_then(|file| file.head(binary::MAGIC_BYTES as u64).ok());
         head.is_some_and(|head| Goal::is_binary(&head))
+    }
+
+    /// The text, of what is no binary.
+    fn text(&self) -> Option<Cow<'_, str>> {
+        match &self.content {
+            None => Some(Cow::Borrowed(&self.text)),
+            Some(_) if self.is_in_file() => None,
+            Some(file) => String::from_utf8(file.head(u64::MAX).ok()?).ok().map(Cow::Owned),
+        }
     }
 
     /// The graph of every rank.

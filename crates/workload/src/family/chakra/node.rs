@@ -6,6 +6,7 @@ use etherweave_primitives::{Duration, InputError, Rank};
 
 use super::message::{Attribute, GlobalMetadata, Node, Value, kind};
 use super::{Rules, attribute, file::Messages, groups};
+use crate::tag_names::{NAME_MAX, name_of};
 use crate::{GraphOp, TraceFile, limits::MESSAGE_MAX};
 
 /// Most nodes of a rank, most that they wait for, and most members of its groups: what is kept of a trace while it is
@@ -24,8 +25,6 @@ const COMPUTE_MAX: Duration = Duration::from_us(5_000_000 * 1_000_000);
 const PROCESS_GROUPS: &str = "process_group:init";
 /// The highest number of 32 bits means any tag.
 const TAG_MAX: u32 = u32::MAX - 1;
-/// How much of a name is kept for errors [B]; kernels have long ones.
-const NAME_MAX: usize = 63;
 
 /// Contents of a rank's trace that are read, nodes by their numbers.
 pub(super) struct RankTrace {
@@ -139,7 +138,7 @@ impl RankTrace {
             let expected = format_args!("at most {DEPENDENCIES_MAX} of a rank");
             return Err(error(InputError::new("", "more dependencies", expected)));
         }
-        let name = shortened(&node.name).into();
+        let name = name_of(&node.name).into();
         self.nodes.push(TraceNode {
             id: node.id,
             name,
@@ -213,7 +212,7 @@ fn check_version(metadata: &GlobalMetadata) -> Result<(), InputError> {
     };
     let version = if metadata.version.is_empty() { schema } else { &metadata.version };
     let is_read = version.is_empty() || version == "0.0.4" || version.starts_with("1.");
-    InputError::unless(is_read, "", format_args!("version {}", shortened(version)), "0.0.4 or 1 of Chakra's schema")
+    InputError::unless(is_read, "", format_args!("version {}", name_of(version)), "0.0.4 or 1 of Chakra's schema")
 }
 
 /// Numbers in order, each once.
@@ -223,13 +222,8 @@ fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers
 }
 
-/// The begin of a name, whole characters.
-fn shortened(name: &str) -> &str {
-    &name[..name.floor_char_boundary(NAME_MAX)]
-}
-
 fn node_error(id: u64, name: &str, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-    InputError::new("", format_args!("node {id} \"{}\": {mistake}", shortened(name)), expected)
+    InputError::new("", format_args!("node {id} \"{}\": {mistake}", name_of(name)), expected)
 }
 
 struct Attributes<'a>(&'a [Attribute]);

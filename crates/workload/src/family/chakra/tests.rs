@@ -493,6 +493,29 @@ fn waits(graph: &Graph, chakra: &Chakra) -> Vec<(u64, Vec<u64>)> {
     waits.into_iter().collect()
 }
 
+/// Rank 0 sends with two tags, one of them twice, before an allreduce of both ranks.
+#[test]
+fn messages_have_the_names_of_nodes_that_send_or_of_their_collective() {
+    let tagged = |node: Node, tag| {
+        let attributes = [node.attributes.clone(), vec![Attribute::new("comm_tag", Value::Int64(tag))]].concat();
+        Node { attributes, ..node }
+    };
+    let allreduce = |name: &str| Node { name: name.to_owned(), ..collective(9, 0, 64) };
+    let sends = [(1, 5), (2, 6), (3, 6)].map(|(id, tag)| tagged(send(id, 1, &[]), tag));
+    let receives = [(1, 5), (2, 6), (3, 6)].map(|(id, tag)| tagged(receive(id, 0, &[]), tag));
+    let long = format!("gradients \n{}", "ä".repeat(99));
+    let nodes = [[&sends[..], &[allreduce(&long)]].concat(), [&receives[..], &[allreduce("other")]].concat()];
+    let chakra = ranks(&[&nodes[0], &nodes[1]]);
+    let graphs = chakra.graphs().unwrap();
+    let tags: BTreeSet<u32> = graphs[0].nodes().unwrap().ops().filter_map(GraphOp::tag).collect();
+    let names = chakra.purposes(&tags);
+    assert_eq!(names.keys().copied().collect::<BTreeSet<u32>>(), tags);
+    let cut = format!("gradients \n{}", "ä".repeat(26));
+    let names: Vec<String> = names.into_values().collect();
+    assert_eq!(names[..2], ["n1", "tag 6"]);
+    assert!(names.len() > 2 && names[2..].iter().all(|name| *name == cut), "{names:?}");
+}
+
 #[test]
 fn missing_dependencies_of_streams_are_refused_or_rebuilt_from_device_stream_and_start() {
     let nodes = profile();
@@ -609,13 +632,7 @@ fn the_trace_that_is_damaged_below_is_a_good_one() {
     assert_eq!(chakra(&good()).graphs().unwrap().len(), 2);
 }
 
-const RULES: Rules = Rules {
-    ranks: 2,
-    control_dependencies: true,
-    missing_dependencies: MissingDependencies::Refuse,
-    compute_scale: 1.0,
-    per_teraflop: None,
-};
+const RULES: Rules = Rules { ranks: 2, control_dependencies: true, compute_scale: 1.0, per_teraflop: None };
 
 proptest! {
     #[test]

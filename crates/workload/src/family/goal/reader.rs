@@ -1,6 +1,6 @@
 //! A GOAL text as a graph for each rank.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Read, Seek, Write};
 
 use etherweave_primitives::{Duration, InputError, Rank};
@@ -8,6 +8,7 @@ use etherweave_primitives::{Duration, InputError, Rank};
 use super::{
     CALC_MAX, RANKS_MAX, TAG_MAX, binary::BinaryWriter, cores, line_error, lines::GoalLine, lines::LineReader,
 };
+use crate::tag_names::{TagNames, name_of};
 use crate::{Graph, GraphBuilder, GraphOp, NodeId, graph::OwnMessage, graph::OwnMessages, limits::MESSAGE_MAX};
 
 /// Longest line of a text that is converted [B].
@@ -57,6 +58,24 @@ pub(super) fn read(text: &str) -> Result<Vec<Graph>, InputError> {
     }
     graphs.resize(reader.end()? as usize, Graph::default());
     Ok(graphs)
+}
+
+/// Names of messages of a text without mistakes, by tag.
+pub(super) fn names(text: &str, tags: &BTreeSet<u32>) -> BTreeMap<u32, String> {
+    let (mut lines, mut names) = (LineReader::default(), TagNames::new(tags));
+    for line in text.lines().filter_map(|line| lines.line(line)) {
+        let (label, operation) = match line.words.as_slice() {
+            [label, ":", operation @ ..] => (*label, operation),
+            operation => ("", operation),
+        };
+        if let ["send", _, "b", "to", _, rest @ ..] = operation
+            && let Ok((Some(tag), _)) = tag(&line, rest)
+        {
+            let name = if label.is_empty() { String::new() } else { format!("{} (tag {tag})", name_of(label)) };
+            names.add(tag, &name);
+        }
+    }
+    names.finish()
 }
 
 pub(super) fn convert(mut text: impl BufRead, out: impl Write + Seek) -> Result<(), InputError> {

@@ -573,6 +573,25 @@ fn a_text_becomes_a_binary_rank_by_rank() {
     }
 }
 
+/// Two ranks label messages with tag 1 alike, one alone those with tag 2, and both differently those with tag 3.
+#[test]
+fn messages_have_the_label_of_all_sends_with_their_tag_or_the_tag() {
+    let rank = |number, label: &str| {
+        let peer = 1 - number;
+        let send = |label: &str, tag| format!("{label}send 8b to {peer} tag {tag}\nrecv 8b from {peer} tag {tag}\n");
+        let sends = [send("grad: ", 1), send(if number == 0 { "a: " } else { "" }, 2), send(label, 3)];
+        format!("rank {number} {{\n{}}}\n", sends.concat())
+    };
+    let text = format!("num_ranks 2\n{}{}", rank(0, "b: "), rank(1, "c: "));
+    let (tags, own) = (BTreeSet::from([1, 2, 3, 4]), Goal { text, ..Goal::default() });
+    let of = |goal: &Goal| goal.purposes(&tags).into_values().collect::<Vec<_>>();
+    assert_eq!(of(&own), ["grad (tag 1)", "tag 2", "tag 3", "tag 4"]);
+    let traffic = own.traffic(1).unwrap();
+    assert_eq!(of(&of_file(binary_of(&traffic))), ["tag 1", "tag 2", "tag 3", "tag 4"]);
+    let long = Goal { text: own.text.replace("grad", &"g".repeat(99)), ..Goal::default() };
+    assert_eq!(of(&long)[0], format!("{} (tag 1)", "g".repeat(63)));
+}
+
 proptest! {
     #[test]
     fn no_text_breaks_the_reader(words in [words(), words()], noise in "\\PC{0,20}", has_ranks in any::<bool>()) {
