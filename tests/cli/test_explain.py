@@ -132,6 +132,17 @@ def test_messages_of_chakra_have_the_names_of_their_nodes_on_one_line(tmp_path: 
     assert "  s\\u{1b}[J, messages up to 9,412,608 B: " in text
 
 
+def test_waits_of_flow_level_mode_have_no_port_and_say_so() -> None:
+    (job,) = limits(
+        etherweave.run(
+            {**INCAST, "run": {"fidelity": "flow"}}, {"observe.ranks": True, "observe.waits": True}
+        )
+    )
+    assert list(job.kinds_ns) == ["flow"]
+    text = "\n".join(explanation([job], [], 0))
+    assert "  rates below those of the hosts' links, and headers, in flow-level mode\n" in text
+
+
 def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Path) -> None:
     result = explained(scenario, "--what-if")
     (job,) = result["jobs"]

@@ -4,6 +4,10 @@
 //! it has sent. A packet that leaves a port has waited there since it came: while the port sent other packets, while it
 //! was paused or lacked credits, or for another reason.
 //!
+//! A sender whose link is free though a message waits has a full window, or a low rate. Such a gap ends when data are
+//! acknowledged. What the link has sent since these data left is the window, and their acknowledgements let data leave
+//! for as long again: all of that waits for the window. A link without a gap for longer sets the pace itself.
+//!
 //! ```text
 //!   port ──is held for──► buffer of the far end ──freed last by a packet that left by──► port, sends or is held itself
 //! ```
@@ -28,6 +32,8 @@ pub struct TracedMessage {
     pub sender: u32,
     /// End in the stream [B].
     pub end: u64,
+    /// Beginning of the message there [B].
+    pub begin: u64,
     /// Time of posting.
     pub posted: Time,
     /// When it had arrived.
@@ -48,15 +54,18 @@ pub enum HoldCause {
 /// Reason of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitReason {
-    /// The port sends packets of a connection, by the number of its sending end.
+    /// The port sends packets of a connection, by the number of its sending end; at a host of the connection of the
+    /// message those of the message alone.
     Behind(u32),
+    /// The port of its host sends earlier messages of its connection.
+    Earlier,
     /// The port is paused.
     Paused(HoldCause),
     /// It lacks credits.
     NoCredits(HoldCause),
     /// The packet was sent before, and lost.
     Lost,
-    /// Another: windows and rates of the sender, a crossbar.
+    /// Another: windows and rates of the sender, with the packets that fill them, or a crossbar.
     Other,
 }
 
@@ -73,6 +82,7 @@ pub struct Wait {
     pub time: Duration,
 }
 
+/// Packets of a sender that leave without a gap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub start: Time,
@@ -80,6 +90,23 @@ pub(crate) struct Departure {
     pub sender: u32,
     /// Time for which the port had been held in all.
     pub held: Duration,
+    /// The acknowledgement that came last before the start.
+    pub acknowledged: Option<Acknowledgement>,
+}
+
+/// Acknowledgement of data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgement {
+    /// When it comes to the sender.
+    pub at: Time,
+    /// When the data left.
+    pub sent: Time,
+}
+
+impl Departure {
+    fn is_followed_by(&self, next: &Departure) -> bool {
+        (self.end, self.sender, self.held) == (next.start, next.sender, next.held)
+    }
 }
 
 #[derive(Clone, Default, Debug)]
@@ -90,6 +117,19 @@ pub(crate) struct PortTrace {
 }
 
 impl PortTrace {
+    /// Adds a departure to those kept; one that follows without a gap to the one before.
+    pub fn depart(&mut self, departure: Departure) {
+        match self.sent.back_mut() {
+            Some(last) if last.is_followed_by(&departure) => last.end = departure.end,
+            Some(_) | None => {
+                if self.sent.len() == SENT_MAX {
+                    self.sent.pop_front();
+                }
+                self.sent.push_back(departure);
+            }
+        }
+    }
+
     fn forget(&mut self) {
         self.sent.drain(..self.sent.len().saturating_sub(1));
     }
@@ -119,6 +159,8 @@ impl PortTrace {
 /// The last packet of a message on its way.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Flight {
+    /// When the message began to leave its host.
+    pub began: Option<Time>,
     /// When it left the node before, and came to the next.
     pub left: Option<(Time, Time)>,
     pub waits: Vec<Wait>,
@@ -126,6 +168,9 @@ pub(crate) struct Flight {
 
 impl Flight {
     pub fn add(&mut self, wait: Wait) {
+        if wait.time.is_zero() {
+            return;
+        }
         let is_same = |other: &&mut Wait| (other.port, other.reason) == (wait.port, wait.reason);
         match self.waits.iter_mut().find(is_same) {
             Some(same) => same.time += wait.time,
@@ -143,12 +188,20 @@ pub struct Trace {
     active: Vec<(Time, Time)>,
     over: usize,
     pub(crate) ports: IndexVec<PortIndex, PortTrace>,
-    pub(crate) losses: BTreeMap<u32, Losses>,
+    pub(crate) senders: BTreeMap<u32, SenderTrace>,
 }
 
-/// Losses of a sender of data while it is traced.
+/// Data of a sender while it is traced: those in flight, and those lost.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Losses {
+pub(crate) struct SenderTrace {
+    /// Ends of the data in flight [B], and when they left the host.
+    in_flight: VecDeque<(u64, Time)>,
+    /// Acknowledgements on their last link.
+    acknowledgements: VecDeque<Acknowledgement>,
+    /// The one that came last.
+    acknowledged: Option<Acknowledgement>,
+    /// Port by which data left last.
+    pub port: Option<PortIndex>,
     /// Port behind which the last packet was lost.
     pub behind: Option<PortIndex>,
     /// End of the data that have left the host [B].
@@ -157,6 +210,36 @@ pub(crate) struct Losses {
     pub sent_at: Option<Time>,
     /// Packets that left it again: when, and how long each took, with the wait since the packet of data before.
     pub resent: Vec<(Time, Wait)>,
+}
+
+impl SenderTrace {
+    /// Notes data that leave their host.
+    pub fn send(&mut self, end: u64, now: Time) {
+        if self.in_flight.back().is_none_or(|last| last.0 < end) {
+            self.in_flight.push_back((end, now));
+        }
+    }
+
+    /// Notes an acknowledgement that comes at some time, up to the end of the data; `sent` is what it says of their
+    /// time, if it does.
+    pub fn acknowledge(&mut self, at: Time, end: u64, sent: Option<Time>) {
+        let is_acknowledged = |&(own, left): &(u64, Time)| sent.map_or(own <= end, |sent| left <= sent);
+        let mut left = None;
+        while let Some((_, time)) = self.in_flight.pop_front_if(|data| is_acknowledged(data)) {
+            left = Some(time);
+        }
+        // Data that left before any message was traced did so before the first that are known.
+        let first = self.in_flight.front().map(|&(_, time)| time);
+        self.acknowledgements.extend(sent.or(left).or(first).map(|sent| Acknowledgement { at, sent }));
+    }
+
+    /// The acknowledgement that has come last.
+    pub fn acknowledged(&mut self, now: Time) -> Option<Acknowledgement> {
+        while let Some(acknowledgement) = self.acknowledgements.pop_front_if(|own| own.at <= now) {
+            self.acknowledged = Some(acknowledgement);
+        }
+        self.acknowledged
+    }
 }
 
 impl Trace {
@@ -181,7 +264,7 @@ impl Trace {
             active,
             over: 0,
             ports: traces,
-            losses: BTreeMap::new(),
+            senders: BTreeMap::new(),
         }
     }
 
@@ -191,9 +274,14 @@ impl Trace {
         place.map_or(&[], |place| &self.flights[place].waits)
     }
 
+    /// Port of its host by which data of a sender left last, while any message was traced.
+    pub fn port(&self, sender: u32) -> Option<PortIndex> {
+        self.senders.get(&sender)?.port
+    }
+
     /// Packets that a sender sent again while a message was on its way, behind the ports where they were lost.
     pub fn resent(&self, message: &TracedMessage) -> impl Iterator<Item = &Wait> {
-        let all = self.losses.get(&message.sender).map_or(&[][..], |losses| &losses.resent);
+        let all = self.senders.get(&message.sender).map_or(&[][..], |sender| &sender.resent);
         let first = all.partition_point(|&(time, _)| time < message.posted);
         all[first..].iter().take_while(|&&(time, _)| time <= message.arrived).map(|(_, wait)| wait)
     }

@@ -4,7 +4,7 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Duration, Priority, Time};
 
 use crate::packet::{Handle, Packet, PacketKind, flags};
-use crate::trace::{Departure, HoldCause, SENT_MAX, Trace, TracedMessage, Wait, WaitReason};
+use crate::trace::{Departure, HoldCause, Trace, TracedMessage, Wait, WaitReason};
 use crate::wires::Wires;
 
 /// Links from a port that is held to the cause.
@@ -12,50 +12,78 @@ const CHAIN_MAX: usize = 64;
 
 impl Trace {
     fn depart(&mut self, wires: &Wires, port: PortIndex, handle: Handle) {
-        let (packet, held) = (&wires.packets[handle], held(wires, port));
+        let packet = &wires.packets[handle];
+        let departure = self.departure(wires, port, packet.sender);
         let is_of_host = wires.host_of_port(port).is_some();
         if !is_of_host {
             self.ports[packet.ingress].freed_by = Some(port);
         }
+        match packet.kind {
+            PacketKind::Data if !packet.has(flags::FLOODED) => self.leave_all(wires, port, packet, &departure),
+            PacketKind::Ack | PacketKind::Nak if !is_of_host => self.acknowledge(wires, port, packet),
+            PacketKind::Data | PacketKind::Ack | PacketKind::Nak | PacketKind::Cnp | PacketKind::Announcement => {}
+        }
+        if is_of_host && packet.kind == PacketKind::Data {
+            self.note_data(wires, port, packet);
+        }
+        self.ports[port].depart(departure);
+    }
+
+    fn departure(&mut self, wires: &Wires, port: PortIndex, sender: u32) -> Departure {
+        let (start, end) = (wires.now, wires.ports[port].busy_until);
+        let acknowledged = self.senders.get_mut(&sender).and_then(|sender| sender.acknowledged(start));
+        Departure { start, end, sender, held: held(wires, port), acknowledged }
+    }
+
+    /// Notes traced messages that begin in a packet, and has those leave a port that end in it.
+    fn leave_all(&mut self, wires: &Wires, port: PortIndex, packet: &Packet, departure: &Departure) {
         let until = packet.offset + u64::from(packet.payload);
         let is_behind = |message: &TracedMessage| (message.sender, message.end) <= (packet.sender, packet.offset);
         let mut place = self.messages.partition_point(is_behind);
-        while packet.kind == PacketKind::Data
-            && !packet.has(flags::FLOODED)
-            && self.messages.get(place).is_some_and(|next| next.sender == packet.sender && next.end <= until)
+        while let Some(message) = self.messages.get(place)
+            && (message.sender == packet.sender && message.begin < until)
         {
-            self.leave(wires, (place, port), packet, held);
+            self.flights[place].began.get_or_insert(wires.now);
+            if message.end <= until {
+                self.leave(wires, (place, port), packet, departure);
+            }
             place += 1;
         }
-        if is_of_host && packet.kind == PacketKind::Data {
-            self.count_resent(wires, port, packet, until);
-        }
-        let sent = &mut self.ports[port].sent;
-        if sent.len() == SENT_MAX {
-            sent.pop_front();
-        }
-        sent.push_back(Departure { start: wires.now, end: wires.ports[port].busy_until, sender: packet.sender, held });
     }
 
-    fn count_resent(&mut self, wires: &Wires, port: PortIndex, packet: &Packet, until: u64) {
+    /// Notes an acknowledgement on its last link.
+    fn acknowledge(&mut self, wires: &Wires, port: PortIndex, packet: &Packet) {
+        let is_last = wires.ports[port].peer.is_host;
+        // The ends of a connection have numbers that differ in the last bit.
+        if let (true, Some(sender)) = (is_last, self.senders.get_mut(&(packet.sender ^ 1))) {
+            let sent = (packet.sent != Time::ZERO).then_some(packet.sent);
+            sender.acknowledge(arrival(wires, port, packet), packet.acknowledged, sent);
+        }
+    }
+
+    /// Notes data that leave their host, perhaps not for the first time.
+    fn note_data(&mut self, wires: &Wires, port: PortIndex, packet: &Packet) {
+        let until = packet.offset + u64::from(packet.payload);
         let (lost_behind, time) = (self.lost_behind(packet, port), wires.ports[port].serialization_time(packet.wire));
-        let losses = self.losses.entry(packet.sender).or_default();
-        let sent_at = losses.sent_at.replace(wires.now + time);
-        if until <= losses.sent {
+        let sender = self.senders.entry(packet.sender).or_default();
+        sender.send(until, wires.now);
+        sender.port = Some(port);
+        let sent_at = sender.sent_at.replace(wires.now + time);
+        if until <= sender.sent {
             let idle = sent_at.map_or(Duration::ZERO, |at| wires.now.since(at.min(wires.now)));
             let time = idle + time;
             let wait = Wait { port: lost_behind, is_of_host: true, reason: WaitReason::Lost, time };
-            losses.resent.push((wires.now, wait));
+            sender.resent.push((wires.now, wait));
         }
-        losses.sent = losses.sent.max(until);
+        sender.sent = sender.sent.max(until);
     }
 
     /// Port behind which the last packet of this sender was lost; the host's own where none was seen.
     fn lost_behind(&self, packet: &Packet, port: PortIndex) -> PortIndex {
-        self.losses.get(&packet.sender).and_then(|losses| losses.behind).unwrap_or(port)
+        self.senders.get(&packet.sender).and_then(|sender| sender.behind).unwrap_or(port)
     }
 
-    fn leave(&mut self, wires: &Wires, (message, port): (usize, PortIndex), packet: &Packet, held: Duration) {
+    fn leave(&mut self, wires: &Wires, (message, port): (usize, PortIndex), packet: &Packet, departure: &Departure) {
         let is_of_host = wires.host_of_port(port).is_some();
         let came = match (self.flights[message].left, is_of_host) {
             (None, true) => self.messages[message].posted.min(wires.now),
@@ -69,43 +97,36 @@ impl Trace {
             }
             (None, false) => return,
         };
-        let waits = self.waits_at(wires, port, packet, came, held);
+        let began = self.flights[message].began.unwrap_or(wires.now);
+        let waits = self.waits_at(wires, port, packet, (came, departure), began);
         let flight = &mut self.flights[message];
         waits.into_iter().for_each(|(reason, time)| flight.add(Wait { port, is_of_host, reason, time }));
-        let (out, duration) = (&wires.ports[port], wires.ports[port].serialization_time(packet.wire));
-        flight.left = Some((wires.now, wires.now + duration.min(out.header_time) + out.delay));
+        flight.left = Some((wires.now, arrival(wires, port, packet)));
     }
 
-    /// Why a packet has waited at a port since it came.
+    /// Why a packet has waited at a port from when it came to its departure.
     fn waits_at(
         &self,
         wires: &Wires,
         port: PortIndex,
         packet: &Packet,
-        came: Time,
-        held: Duration,
+        (came, departure): (Time, &Departure),
+        began: Time,
     ) -> Vec<(WaitReason, Duration)> {
         let sent = &self.ports[port].sent;
         let first = sent.partition_point(|sent| sent.end <= came);
-        let mut held_before = first.checked_sub(1).map_or(Duration::ZERO, |before| sent[before].held);
-        let (mut at, mut reasons) = (came, Vec::new());
-        let cause = || self.cause(wires, port, came);
-        let reason = |cause| match wires.credits.cover(packet.priority) {
-            true => WaitReason::NoCredits(cause),
-            false => WaitReason::Paused(cause),
+        let held = first.checked_sub(1).map_or(Duration::ZERO, |before| sent[before].held);
+        let arrival = Departure { start: came, end: came, held, ..*departure };
+        let since = sent.iter().skip(first).map(|sent| Departure { start: sent.start.max(came), ..*sent });
+        let departures: Vec<Departure> = [arrival].into_iter().chain(since).chain([*departure]).collect();
+        let waits = PortWaits::new(&departures, wires.host_of_port(port).map(|_| (packet.sender, began)));
+        let hold = || match (self.cause(wires, port, came), wires.credits.cover(packet.priority)) {
+            (cause, true) => WaitReason::NoCredits(cause),
+            (cause, false) => WaitReason::Paused(cause),
         };
-        let add_gap = |reasons: &mut Vec<_>, gap: Duration, held: Duration| {
-            let held = held.min(gap);
-            reasons.extend((!held.is_zero()).then(|| (reason(cause()), held)));
-            reasons.extend((gap > held).then(|| (WaitReason::Other, gap - held)));
-        };
-        for departure in sent.iter().skip(first) {
-            let start = departure.start.max(at);
-            add_gap(&mut reasons, start.since(at), departure.held - held_before);
-            reasons.push((WaitReason::Behind(departure.sender), departure.end.since(start)));
-            (at, held_before) = (departure.end.max(at), departure.held);
-        }
-        add_gap(&mut reasons, wires.now.since(at.min(wires.now)), held - held_before);
+        let mut reasons = waits.behind;
+        reasons.extend((!waits.held.is_zero()).then(|| (hold(), waits.held)));
+        reasons.push((WaitReason::Other, waits.other));
         reasons
     }
 
@@ -131,6 +152,85 @@ impl Trace {
     }
 }
 
+/// When a packet that leaves a port comes to the next node.
+fn arrival(wires: &Wires, port: PortIndex, packet: &Packet) -> Time {
+    let out = &wires.ports[port];
+    wires.now + out.serialization_time(packet.wire).min(out.header_time) + out.delay
+}
+
+/// Waits of a packet at a port.
+#[derive(Default)]
+struct PortWaits {
+    behind: Vec<(WaitReason, Duration)>,
+    held: Duration,
+    other: Duration,
+}
+
+impl PortWaits {
+    /// Waits from the first departure, that of nothing, to the last, that of the packet; at its host with its sender,
+    /// and when its message began, whose packets are counted up to this one.
+    fn new(departures: &[Departure], own: Option<(u32, Time)>) -> PortWaits {
+        let mut waits = PortWaits::default();
+        let sender = own.map(|(sender, _)| sender);
+        if let (Some(sender), Some(last)) = (sender, departures.last()) {
+            waits.add(WaitReason::Behind(sender), last.start, last.end);
+        }
+        let mut window_from = Time::MAX;
+        for (pair, window_until) in departures.windows(2).zip(windows_until(departures, sender)).rev() {
+            let [before, next] = pair else { unreachable!("pairs have two") };
+            let (idle, held) = gap(before, next);
+            (waits.held, waits.other) = (waits.held + held, waits.other + idle);
+            window_from = window(before, next, sender).map_or(window_from, |(start, _)| window_from.min(start));
+            match own.filter(|&(sender, _)| sender == before.sender) {
+                Some((_, began)) => waits.add_own(before, began, (window_until, window_from)),
+                None => waits.add(WaitReason::Behind(before.sender), before.start, before.end),
+            }
+        }
+        waits
+    }
+
+    /// Adds packets of the own connection: earlier messages in the windows before and behind them wait for these.
+    fn add_own(&mut self, own: &Departure, began: Time, (window_until, window_from): (Time, Time)) {
+        let began = began.clamp(own.start, own.end);
+        let start = window_until.clamp(own.start, began);
+        let end = window_from.clamp(start, began);
+        self.other += start.since(own.start) + began.since(end);
+        self.add(WaitReason::Earlier, start, end);
+        self.add(WaitReason::Behind(own.sender), began, own.end);
+    }
+
+    fn add(&mut self, reason: WaitReason, start: Time, end: Time) {
+        self.behind.push((reason, end.since(start)));
+    }
+}
+
+/// End of the windows that were full before each departure.
+fn windows_until(departures: &[Departure], own: Option<u32>) -> Vec<Time> {
+    let windows = departures.windows(2).map(|pair| window(&pair[0], &pair[1], own));
+    let until = windows.scan(Time::ZERO, |until, window| {
+        let before = *until;
+        *until = window.map_or(before, |(_, end)| before.max(end));
+        Some(before)
+    });
+    until.collect()
+}
+
+/// Window that is full in an idle gap between two departures: from when the data left whose acknowledgement ends the
+/// gap, and as long after it, while acknowledgements of that window let data leave.
+fn window(before: &Departure, next: &Departure, own: Option<u32>) -> Option<(Time, Time)> {
+    // At a low rate they may come while a packet leaves.
+    let acknowledged = next.acknowledged.filter(|own| own.at >= before.start)?;
+    let is_full = own == Some(next.sender) && !gap(before, next).0.is_zero();
+    is_full.then(|| (acknowledged.sent, next.start + next.start.since(acknowledged.sent)))
+}
+
+/// How long a port was idle between two departures, and how long it was held.
+fn gap(before: &Departure, next: &Departure) -> (Duration, Duration) {
+    let gap = next.start.since(before.end.min(next.start));
+    let held = (next.held - before.held).min(gap);
+    (gap - held, held)
+}
+
 /// Time for which a port has been paused or has lacked credits until now, all priorities together.
 fn held(wires: &Wires, port: PortIndex) -> Duration {
     let paused = wires.ports[port].paused();
@@ -145,7 +245,7 @@ impl Wires {
     #[inline(never)]
     pub fn trace_loss(&mut self, port: PortIndex, packet: &Packet) {
         if let (Some(trace), PacketKind::Data) = (&mut self.trace, packet.kind) {
-            trace.losses.entry(packet.sender).or_default().behind = Some(port);
+            trace.senders.entry(packet.sender).or_default().behind = Some(port);
         }
     }
 

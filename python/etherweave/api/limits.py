@@ -52,10 +52,12 @@ KINDS = {
     "incast": "incast",
     "nic": "other messages at NICs",
     "own": "packets of the same message",
+    "link": "links full of earlier messages",
     "pause": "pauses",
     "credits": "missing credits",
     "window": "windows and rates",
     "lost": "losses",
+    "flow": "rates of flow-level mode",
     "other": "other waits",
 }
 """Kinds of waits in the network, in words."""
@@ -99,7 +101,9 @@ class Stretch:
 class Cause:
     """Why messages on the path of a job wait in the network, and where."""
 
-    reason: str  # ``queue``, ``own``, ``pause``, ``credits``, ``window``, ``lost`` or ``other``.
+    reason: str
+    """``queue``, ``own``, ``link``, ``pause``, ``credits``, ``window``, ``lost``, ``flow`` or
+    ``other``."""
     node: str  # Switch or host of the port; empty where it is no port.
     peer: str  # The other end of its link.
     cause_node: str  # Switch or host that causes a pause or a lack of credits.
@@ -154,7 +158,10 @@ class Cause:
             case "queue":
                 return f"{self._queue} at {port}"
             case "own":
-                return f"packets of the same message at {port}"
+                part = "headers" if self.link == "of_host" else "packets"
+                return f"{part} of the same message at {port}"
+            case "link":
+                return f"link {port}, full of earlier messages to the same rank"
             case "pause":
                 return f"pauses of {port} by {self._holder}"
             case "credits":
@@ -165,6 +172,8 @@ class Cause:
                 )
             case "lost":
                 return f"packets lost behind {port}"
+            case "flow":
+                return "rates below those of the hosts' links, and headers, in flow-level mode"
             case _:
                 return f"other waits at {port}" if self.node else "other waits"
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
-from etherweave.api.limits import PARTS, PLACES, JobLimits, Stretch, limits
+from etherweave.api.limits import CAUSE_MIN, PARTS, PLACES, JobLimits, Stretch, limits
 from etherweave.api.path_shares import share_figures, share_lines
 from etherweave.api.results import Result
 from etherweave.api.what_if import Answer, what_if
@@ -218,7 +218,12 @@ def _bars(job_limits: JobLimits) -> list[str]:
 
 
 def _causes(job_limits: JobLimits) -> list[str]:
-    causes = [(cause, time) for cause, time in job_limits.causes_ns.items() if cause.node][:CAUSES]
+    time_min = CAUSE_MIN * job_limits.time_ns
+    causes = [
+        (cause, time)
+        for cause, time in job_limits.causes_ns.items()
+        if cause.node or time >= time_min
+    ][:CAUSES]
     if not causes:
         return []
     lines = ["  waits in the network:"]

@@ -172,12 +172,23 @@ pub struct PathMessage {
     pub(super) name: MessageName,
     pub(super) posted: Time,
     pub(super) bytes: u64,
+    /// How long they take on the links of the slower host, which is another part.
+    pub(super) line: Duration,
+    /// The request that a NIC answers by it, and when it was posted.
+    pub(super) asked: Option<(MessageName, Time)>,
     /// When the last of them had arrived.
     pub(super) arrived: Time,
     /// Start of its part of the path that is none of links, memory and latency.
     pub start: Time,
     /// End of that part.
     pub end: Time,
+}
+
+impl PathMessage {
+    /// Whether its data make room in a socket when they are acknowledged, for which the rank waits that sent them.
+    pub(super) fn makes_room(&self) -> bool {
+        self.rank == self.source
+    }
 }
 
 /// Latencies and rates that the walk needs.
@@ -213,7 +224,8 @@ struct Origin {
     /// When it was posted, or asked for.
     at: Time,
     posted: Time,
-    part: PathPart,
+    /// The request that it answers, and when that was posted.
+    asked: Option<(MessageName, Time)>,
     bytes: u64,
     /// When a kernel found the last of them, where one did.
     arrived: Option<Time>,
@@ -353,24 +365,32 @@ impl<'s> Walk<'s> {
     /// Origin of a message that a rank handles from some time on.
     fn origin(&self, &Handled { peer, name, .. }: &Handled, start: Time) -> Option<Origin> {
         let Some(name) = name else {
-            let (at, part) = (before(start, self.around.in_host), PathPart::Network);
-            return Some(Origin { rank: Some(peer), source: peer, at, posted: at, part, bytes: 0, arrived: None });
+            let at = before(start, self.around.in_host);
+            return Some(Origin {
+                rank: Some(peer),
+                source: peer,
+                at,
+                posted: at,
+                asked: None,
+                bytes: 0,
+                arrived: None,
+            });
         };
         let posted = self.logs.post(name, start)?;
-        let asked = posted.answers.and_then(|answers| self.logs.post(answers, posted.at));
-        let (rank, at, part) = match asked {
-            Some(asked) => (None, asked.at, PathPart::Rendezvous),
-            None => (Some(peer), posted.at, PathPart::Network),
-        };
+        let asked = posted.answers.and_then(|name| Some((name, self.logs.post(name, posted.at)?.at)));
+        let (rank, at) = asked.map_or((Some(peer), posted.at), |(_, at)| (None, at));
         let arrived = self.logs.arrival(name, posted.at, start);
-        Some(Origin { rank, source: peer, at, posted: posted.at, part, bytes: posted.bytes, arrived })
+        Some(Origin { rank, source: peer, at, posted: posted.at, asked, bytes: posted.bytes, arrived })
     }
 
     fn add_message(&mut self, rank: u32, (name, origin): (Option<MessageName>, &Origin), first: Time, time: Time) {
         let start = origin.at.max(first);
         let [host, other] = [rank, origin.source].map(|rank| self.log(rank).host);
         let way = |from, to| if from == to { Duration::ZERO } else { (self.around.latency)(from, to) };
-        let asked = if origin.part == PathPart::Rendezvous { way(host, other) } else { Duration::ZERO };
+        let (part, asked) = match origin.asked {
+            Some(_) => (PathPart::Rendezvous, way(host, other)),
+            None => (PathPart::Network, Duration::ZERO),
+        };
         let latency = asked + way(other, host);
         let arrived = origin.arrived.unwrap_or(time).clamp(start, time);
         let line = (self.around.line)([host, other], origin.bytes);
@@ -382,19 +402,20 @@ impl<'s> Walk<'s> {
         self.add(rank, PathPart::Bus, rank, bus_from, line_from);
         let latency_from = before(bus_from, latency).max(start);
         self.add(rank, PathPart::Latency, origin.source, latency_from, bus_from);
-        self.add(rank, origin.part, origin.source, start, latency_from);
+        self.add(rank, part, origin.source, start, latency_from);
         if let Some(name) = name.filter(|_| start < latency_from) {
-            let Origin { source, posted, bytes, .. } = *origin;
-            let (job, end) = (self.log(rank).job, latency_from);
-            self.messages.push(PathMessage { job, rank, source, name, posted, bytes, arrived, start, end });
+            let Origin { source, posted, asked, bytes, .. } = *origin;
+            let (job, line, end) = (self.log(rank).job, arrived.since(line_from), latency_from);
+            let message = PathMessage { job, rank, source, name, posted, bytes, line, asked, arrived, start, end };
+            self.messages.push(message);
         }
     }
 
     /// Adds what a rank waits for room in a socket, as a message of its own: the data that are acknowledged then.
     fn add_room(&mut self, rank: u32, name: MessageName, (start, end): (Time, Time)) {
         let RankLog { job, .. } = *self.log(rank);
-        let (posted, arrived) = (start, end);
-        self.messages.push(PathMessage { job, rank, source: rank, name, posted, bytes: 0, arrived, start, end });
+        let (source, bytes, line, asked, posted, arrived) = (rank, 0, Duration::ZERO, None, start, end);
+        self.messages.push(PathMessage { job, rank, source, name, posted, bytes, line, asked, arrived, start, end });
     }
 
     /// Adds a step of a rank: waits for the core, calls, copies.

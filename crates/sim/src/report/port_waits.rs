@@ -1,13 +1,13 @@
 //! Waits of messages on the path of a job, divided by ports: a second run of the same experiment traces them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter};
 
 use etherweave_engine::trace::{HoldCause, Trace, TracedMessage, Wait, WaitReason};
 use etherweave_host::Role;
 use etherweave_kernel::{RowNames, indices::PortIndex, rows};
 use etherweave_primitives::{Duration, Time};
 
-use super::path::PathMessage;
+use super::{path::PathMessage, rank_log::MessageName};
 use crate::run::Simulation;
 
 rows! {
@@ -26,7 +26,7 @@ rows! {
         node: String ["node"];
         /// The other end of its link.
         peer: String ["peer"];
-        /// "queue", "own", "pause", "credits", "window", "lost" or "other".
+        /// "queue", "own", "link", "pause", "credits", "window", "lost", "flow" or "other".
         reason: String ["reason"];
         /// Job whose packets go first.
         of_job: String ["of_job"];
@@ -56,7 +56,7 @@ impl Simulation {
     /// When the run has several shards.
     pub fn trace(&mut self, messages: &[PathMessage]) {
         let [shard] = &mut self.shards[..] else { panic!("a run is traced on one thread") };
-        let traced = messages.iter().flat_map(|message| [traced(message)].into_iter().chain(probes(message))).collect();
+        let traced = messages.iter().flat_map(|message| request(message).into_iter().chain(packets(message))).collect();
         shard.wires.trace = Some(Box::new(Trace::new(traced, shard.wires.ports.len())));
         shard.wires.observes_departures = true;
     }
@@ -97,26 +97,39 @@ impl Division<'_> {
     fn waits_of(&self, message: &PathMessage) -> Vec<WaitRow> {
         let mut left = message.end.since(message.start);
         let last = traced(message);
-        let all = self.trace.waits(&last);
         let causes = self.causes(message);
-        let resent = self.trace.resent(&last);
-        let mut waits: Vec<&Wait> = all.iter().chain(resent).filter(|wait| is_named(wait, message)).collect();
+        let asked = request(message).into_iter().flat_map(|request| self.trace.waits(&request));
+        let own = self.trace.waits(&last).iter().chain(self.trace.resent(&last));
+        let mut waits: Vec<Wait> = asked.chain(own).map(|wait| less_line(*wait, message)).collect();
         waits.sort_by_key(|wait| precedence(wait, message));
         let mut rows: Vec<WaitRow> = Vec::new();
         for wait in waits {
             let time = wait.time.min(left);
             left = left - time;
-            let row = WaitRow { time, ..self.wait_row(message, wait) };
+            let row = WaitRow { time, ..self.wait_row(message, &wait) };
             divided(row, &causes).into_iter().for_each(|row| add(&mut rows, row));
         }
-        rows.extend((!left.is_zero()).then(|| WaitRow { time: left, ..empty(message) }));
+        let row = WaitRow { time: left, ..self.remainder(message) };
+        divided(row, &causes).into_iter().for_each(|row| add(&mut rows, row));
         rows
+    }
+
+    /// What is left of a wait: acknowledgements that a full socket waits for, rates of flow-level mode, or another.
+    fn remainder(&self, message: &PathMessage) -> WaitRow {
+        let port = self.trace.port(message.name.connection).filter(|_| message.makes_room());
+        let (node, peer) = port.map(|port| self.ends(port)).unwrap_or_default();
+        let is_fluid = self.run.shards[0].wires.constants.is_fluid[message.job as usize];
+        let reason = match (is_fluid, port) {
+            (true, _) => "flow",
+            (false, Some(_)) => WINDOW,
+            (false, None) => "other",
+        };
+        WaitRow { node, peer, reason: reason.to_owned(), ..empty(message) }
     }
 
     /// Waits of packets of a message in the network, with how long they are: a window or a rate waits for these.
     fn causes(&self, message: &PathMessage) -> Vec<WaitRow> {
-        let packets = [traced(message)].into_iter().chain(probes(message));
-        let waits = packets.flat_map(|packet| self.trace.waits(&packet)).filter(|wait| !wait.is_of_host);
+        let waits = packets(message).flat_map(|packet| self.trace.waits(&packet)).filter(|wait| !wait.is_of_host);
         let row = |wait: &Wait| {
             let (cause_node, cause_peer) = self.cause_of(wait);
             WaitRow { cause_node, cause_peer, time: wait.time, ..self.wait_row(message, wait) }
@@ -130,7 +143,8 @@ impl Division<'_> {
         let (node, peer) = self.ends(wait.port);
         let row = |reason: &str| WaitRow { node, peer, reason: reason.to_owned(), ..empty(message) };
         match wait.reason {
-            WaitReason::Behind(sender) if sender == message.name.connection => row("own"),
+            WaitReason::Behind(sender) if is_own(sender, message) => row("own"),
+            WaitReason::Earlier => row("link"),
             WaitReason::Behind(sender) => self.behind(sender, row("queue")),
             WaitReason::Paused(cause) => self.held(cause, row("pause")),
             WaitReason::NoCredits(cause) => self.held(cause, row("credits")),
@@ -165,7 +179,7 @@ impl Division<'_> {
     fn cause_of(&self, wait: &Wait) -> Ends {
         match wait.reason {
             WaitReason::Paused(cause) | WaitReason::NoCredits(cause) => self.cause_names(cause),
-            WaitReason::Behind(_) | WaitReason::Lost | WaitReason::Other => self.ends(wait.port),
+            WaitReason::Behind(_) | WaitReason::Earlier | WaitReason::Lost | WaitReason::Other => self.ends(wait.port),
         }
     }
 
@@ -219,20 +233,33 @@ fn empty(message: &PathMessage) -> WaitRow {
 }
 
 fn traced(message: &PathMessage) -> TracedMessage {
-    let &PathMessage { name, posted, arrived, .. } = message;
-    TracedMessage { sender: name.connection, end: name.end, posted, arrived }
+    let &PathMessage { name: MessageName { connection, end }, posted, bytes, arrived, .. } = message;
+    TracedMessage { sender: connection, end, begin: end - bytes, posted, arrived }
 }
 
-/// Places in a long message whose packets are traced beside the last.
-fn probes(message: &PathMessage) -> impl Iterator<Item = TracedMessage> {
+/// The request that a message answers, which is posted before and there when that is posted.
+fn request(message: &PathMessage) -> Option<TracedMessage> {
+    let (MessageName { connection, end }, posted) = message.asked?;
+    Some(TracedMessage { sender: connection, end, begin: end.saturating_sub(1), posted, arrived: message.posted })
+}
+
+/// The last packet of a message, and others of a long one.
+fn packets(message: &PathMessage) -> impl Iterator<Item = TracedMessage> {
     let (last, step) = (traced(message), message.bytes / (PROBES + 1));
     let probes = (1..=PROBES).map(move |place| TracedMessage { end: last.end - step * place, ..last });
-    probes.filter(move |_| message.bytes >= PROBED_MIN)
+    iter::once(last).chain(probes.filter(move |_| message.bytes >= PROBED_MIN))
 }
 
-/// Whether a wait is of a part of the path that is divided: bytes of the message at its NIC are another part.
-fn is_named(wait: &Wait, message: &PathMessage) -> bool {
-    !(wait.is_of_host && wait.reason == WaitReason::Behind(message.name.connection))
+/// Whether a connection is that of a message, or of the request that it answers.
+fn is_own(sender: u32, message: &PathMessage) -> bool {
+    sender == message.name.connection || message.asked.is_some_and(|(asked, _)| sender == asked.connection)
+}
+
+/// A wait without what is another part of the path: at its NIC, the bytes of a message without their headers.
+fn less_line(wait: Wait, message: &PathMessage) -> Wait {
+    let is_line = wait.is_of_host && wait.reason == WaitReason::Behind(message.name.connection);
+    let line = if is_line { message.line } else { Duration::ZERO };
+    Wait { time: wait.time - line.min(wait.time), ..wait }
 }
 
 /// Order in which waits are counted: holds and losses before queues, and packets of others before those of the message.
@@ -240,8 +267,9 @@ fn precedence(wait: &Wait, message: &PathMessage) -> u8 {
     match wait.reason {
         WaitReason::Lost => 0,
         WaitReason::Paused(_) | WaitReason::NoCredits(_) => 1,
-        WaitReason::Behind(sender) if sender == message.name.connection => 4,
+        WaitReason::Behind(sender) if is_own(sender, message) => 5,
         WaitReason::Behind(_) => 2,
         WaitReason::Other => 3,
+        WaitReason::Earlier => 4,
     }
 }

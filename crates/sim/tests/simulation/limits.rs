@@ -3,9 +3,10 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Length, Priority, Rank, Time};
-use etherweave_sim::params::{CoreParams, Fidelity, Pcie, SimParams, Transport};
+use etherweave_sim::params::{CoreParams, Fidelity, Pcie, RoceParams, SimParams, Transport};
 use etherweave_sim::{ActivityRow, Experiment, Finish, Job, PathPart, PathRow, Simulation, WaitRow};
 use etherweave_topology::{Channel, Family, FatTree, SingleSwitch, Topology};
+use etherweave_transport::uet::UetParams;
 use etherweave_workload::collective::{Collective, Communicator, Kind, Rule, kind_of};
 use etherweave_workload::{
     ALL_LINKS, AllToAll, Block, ExecutionStream, GraphBuilder, GraphOp, Halo3d, Op, OsuOneSidedLatency, Program,
@@ -125,7 +126,13 @@ fn light_limits_what_is_far_and_a_small_socket_what_is_long() {
     let cable = Length::from_m(50_000).into();
     let topology = SingleSwitch { hosts: 2, cable, ..SingleSwitch::default() }.generate().unwrap();
     let far = |params, traffic| Experiment { topology: topology.clone(), ..of_two(params, traffic) };
-    assert!(share(&path(&far(roce(), asked(NOTHING, 8))), PathPart::Latency) > 0.9);
+    // A NIC asks for the bytes of a rendezvous, which takes another round trip.
+    for (bytes, trips) in [(8, 2), (100_000, 4)] {
+        let path = path(&far(roce(), asked(NOTHING, bytes)));
+        assert!(share(&path, PathPart::Latency) > 0.9);
+        let [end, expected] = [path.last().unwrap().end, Time::ZERO + Duration::from_us(3 * trips * 500)];
+        assert!(end > expected && end.as_ps() < expected.as_ps() / 10 * 11, "{end:?}");
+    }
     let small = changed(tcp(), |params| {
         let Transport::Tcp(tcp) = &mut params.transport else { unreachable!("it is TCP") };
         tcp.send_buffer = Bytes::new(64 << 10);
@@ -362,6 +369,59 @@ fn a_wait_for_room_in_a_socket_is_divided_by_the_losses_behind_its_port() {
     assert!(share_of(&rows, is_lost) > 0.9, "{rows:?}");
     let is_of_link = |row: &WaitRow| (&*row.node, &*row.peer) == ("host0", "switch0");
     assert!(rows.iter().filter(|row| is_lost(row)).all(is_of_link), "{rows:?}");
+}
+
+/// Twice 64 messages of 1 MiB at once over 100 km: a round trip takes 1 ms, in which the link carries 12.5 MB. Of a window
+/// of less all is the window's, however little of the time the link is free; of a larger one all is the link's.
+#[test]
+fn a_full_window_and_a_full_link_are_named_apart() {
+    let send = |tag| Op::Isend { peer: Rank::new(1), tag, bytes: 1 << 20 };
+    let receive = |tag| Op::Irecv { peer: Rank::new(0), tag, bytes: 1 << 20 };
+    let compute = Op::Compute { duration: Duration::from_ms(9) };
+    let program = |first, message: &dyn Fn(u32) -> Op| {
+        let ops: Vec<Op> = [first].into_iter().chain((0..64).map(message)).chain([Op::WaitAll]).collect();
+        Program::new([Block { repeat: 2, ..Block::unmeasured(ops) }])
+    };
+    let traffic = Traffic::Ranks(vec![program(compute, &send), program(NOTHING, &receive)]);
+    let check = |params, metres, reason| {
+        let cable = Length::from_m(metres).into();
+        let topology = SingleSwitch { hosts: 2, cable, ..SingleSwitch::default() }.generate().unwrap();
+        let rows = waits(topology, params, traffic.clone());
+        let share = share_of(&rows, |row| row.reason == reason && row.node == "host0");
+        assert!(share > 0.95, "{share} of {reason} over {metres} m: {rows:?}");
+    };
+    let roce = |window| RoceParams { ack_every: 1, window: Bytes::new(window), ..RoceParams::default() };
+    let of = |transport| SimParams { transport, ..eager() };
+    for (window, reason) in [(1 << 20, "window"), (10 << 20, "window"), (64 << 20, "link")] {
+        check(of(Transport::Roce(roce(window))), 50_000, reason);
+    }
+    // 1,024 packets of 4 KiB may be outstanding.
+    let uet = UetParams { retransmission_timeout: Duration::from_ms(10), ..UetParams::default() };
+    for (metres, reason) in [(50_000, "window"), (5_000, "link")] {
+        check(of(Transport::Uet(uet.clone())), metres, reason);
+    }
+}
+
+/// A window of ten segments, which doubles in each round trip of 1 ms: 1 MB takes several, and 0.1 ms of its link.
+#[test]
+fn a_congestion_window_that_grows_is_named() {
+    let cable = Length::from_m(50_000).into();
+    let topology = SingleSwitch { hosts: 2, cable, ..SingleSwitch::default() }.generate().unwrap();
+    let params = changed(tcp(), |params| params.host.mpi_tcp.eager_max = Bytes::new(1 << 30));
+    let rows = waits(topology, params, to_others(1, 1_000_000, |_| 1));
+    assert!(share_of(&rows, |row| row.reason == "window" && row.node == "host0") > 0.95, "{rows:?}");
+}
+
+/// Rank 0 waits for a message that rank 1 sends when it has computed, and rank 1 for none.
+#[test]
+fn a_rank_that_others_wait_for_is_named_with_what_it_does() {
+    let compute = Op::Compute { duration: Duration::from_ms(1) };
+    let late = vec![compute, Op::Isend { peer: Rank::new(0), tag: 0, bytes: 8 }, Op::WaitAll];
+    let early = vec![Op::Irecv { peer: Rank::new(1), tag: 0, bytes: 8 }, Op::WaitAll];
+    let programs = [early, late].map(|ops| Program::new([Block::unmeasured(ops)]));
+    let path = path(&of_two(roce(), Traffic::Ranks(programs.into())));
+    let of_other: Vec<&PathRow> = path.iter().filter(|row| row.part == PathPart::Computation).collect();
+    assert!(of_other.iter().all(|row| row.rank == 1) && share(&path, PathPart::Computation) > 0.9, "{path:?}");
 }
 
 #[test]
