@@ -114,7 +114,7 @@ impl Division<'_> {
         rows
     }
 
-    /// What is left of a wait: acknowledgements that a full socket waits for, rates of flow-level mode, or another.
+    /// Rest of a wait: acknowledgements that a full socket waits for, rates of flow-level mode, or another.
     fn remainder(&self, message: &PathMessage) -> WaitRow {
         let port = self.trace.port(message.name.connection).filter(|_| message.makes_room());
         let (node, peer) = port.map(|port| self.ends(port)).unwrap_or_default();

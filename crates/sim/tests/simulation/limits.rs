@@ -371,8 +371,8 @@ fn a_wait_for_room_in_a_socket_is_divided_by_the_losses_behind_its_port() {
     assert!(rows.iter().filter(|row| is_lost(row)).all(is_of_link), "{rows:?}");
 }
 
-/// Twice 64 messages of 1 MiB at once over 100 km: a round trip takes 1 ms, in which the link carries 12.5 MB. Of a window
-/// of less all is the window's, however little of the time the link is free; of a larger one all is the link's.
+/// Twice 64 messages of 1 MiB at once over 100 km: a round trip takes 1 ms, in which the link carries 12.5 MB. Of a
+/// window of less all is the window's, however little of the time the link is free; of a larger one all is the link's.
 #[test]
 fn a_full_window_and_a_full_link_are_named_apart() {
     let send = |tag| Op::Isend { peer: Rank::new(1), tag, bytes: 1 << 20 };
