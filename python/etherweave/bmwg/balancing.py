@@ -3,18 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from etherweave.api.results import Result
+from etherweave.bmwg import model
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.kpis import BOUNDARY, balance, health, stream_rates
-from etherweave.bmwg.model import (
-    BenchTest,
-    Case,
-    Included,
-    Metric,
-    Plot,
-    ReportTable,
-    labelled,
-    table,
-)
 from etherweave.bmwg.settings import MIB, Changes, window
 from etherweave.bmwg.throughput import DUPLEX, pair_jobs
 
@@ -25,11 +16,11 @@ Variants = Callable[[BenchFabric, bool], Mapping[str, Changes]]
 
 def balance_cases(
     fabric: BenchFabric, full: bool, strategies: Mapping[str, Changes], streams: Sequence[int]
-) -> list[Case]:
+) -> list[model.Case]:
     """Make a case for each strategy and number of QPs: all hosts write across the fabric."""
     return [
-        Case(
-            labelled(AXES, name, count),
+        model.Case(
+            model.labelled(AXES, name, count),
             {"job": pair_jobs(fabric, MIB, count, DUPLEX), **window(full), **changes},
         )
         for name, changes in strategies.items()
@@ -37,7 +28,7 @@ def balance_cases(
     ]
 
 
-def goodput_metric(fabric: BenchFabric) -> Metric:
+def goodput_metric(fabric: BenchFabric) -> model.Metric:
     """Return the goodput of all flows as a share of the hosts' line rate."""
 
     def share(result: Result) -> float:
@@ -59,20 +50,20 @@ def balance_test(
     streams: Sequence[int],
     streams_full: Sequence[int] = (),
     note: str = "",
-) -> BenchTest:
+) -> model.BenchTest:
     """Test variants of a fabric: utilisation and fairness of uplinks, order and losses.
 
     ``note`` goes on from that of all such tests.
     """
 
-    def tables(fabric: BenchFabric, trials: Included) -> list[ReportTable]:
+    def tables(fabric: BenchFabric, trials: model.Included) -> list[model.ReportTable]:
         metrics, plot = (
             [goodput_metric(fabric), *balance(fabric), *health(fabric)],
-            Plot(1, 5, (0,)),
+            model.Plot(1, 5, (0,)),
         )
-        return [table("balance", title, AXES, metrics, trials, note=NOTE + note, plot=plot)]
+        return [model.table("balance", title, AXES, metrics, trials, note=NOTE + note, plot=plot)]
 
-    return BenchTest(
+    return model.BenchTest(
         lambda fabric, full: balance_cases(
             *(fabric, full, variants(fabric, full)),
             streams_full if full and streams_full else streams,

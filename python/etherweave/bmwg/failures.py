@@ -4,17 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from etherweave.api.results import Result
+from etherweave.bmwg import kpis
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
-from etherweave.bmwg.kpis import (
-    BOUNDARY,
-    REPORTED,
-    SOFTWARE,
-    flow_sums,
-    iterations_us,
-    rows,
-    stream_times_us,
-)
 from etherweave.bmwg.model import Case, Included, Metric, Plot, ReportTable, labelled, table
 from etherweave.bmwg.settings import MIB, Changes
 from etherweave.bmwg.traffic import Job, collective
@@ -96,20 +88,20 @@ def loss_metrics() -> list[Metric]:
     """Return what a failure loses, for how long, and when it is made good."""
 
     def lost(result: Result) -> int:
-        return sum(count for (count,) in rows(result, "failures", "packets_lost"))
+        return sum(count for (count,) in kpis.rows(result, "failures", "packets_lost"))
 
     def after_us(column: str) -> Callable[[Result], float | None]:
         def last(result: Result) -> float | None:
-            ends = [end for (end,) in rows(result, "failures", column) if not math.isnan(end)]
+            ends = [end for (end,) in kpis.rows(result, "failures", column) if not math.isnan(end)]
             return max(ends) / 1e3 - AT_US if ends else None
 
         return last
 
     return [
-        REPORTED.metric("packets lost", lost),
-        REPORTED.metric("loss duration [us]", after_us("last_loss_ns")),
-        BOUNDARY.metric("lost data recovered [us]", after_us("recovered_ns")),
-        BOUNDARY.metric("retransmitted [packets]", lambda run: flow_sums(run)[1]),
+        kpis.REPORTED.metric("packets lost", lost),
+        kpis.REPORTED.metric("loss duration [us]", after_us("last_loss_ns")),
+        kpis.BOUNDARY.metric("lost data recovered [us]", after_us("recovered_ns")),
+        kpis.BOUNDARY.metric("retransmitted [packets]", lambda run: kpis.flow_sums(run)[1]),
     ]
 
 
@@ -117,8 +109,9 @@ def transfers() -> list[Metric]:
     """Return times of KV transfers."""
 
     def time(percent: int) -> Metric:
-        return BOUNDARY.metric(
-            f"KV transfer P{percent} [us]", lambda run: percentile(stream_times_us(run), percent)
+        return kpis.BOUNDARY.metric(
+            f"KV transfer P{percent} [us]",
+            lambda run: percentile(kpis.stream_times_us(run), percent),
         )
 
     return [time(50), time(99)]
@@ -131,10 +124,10 @@ def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTab
     """
 
     def steady(result: Result) -> float | None:
-        return percentile(iterations_us(result), 50)
+        return percentile(kpis.iterations_us(result), 50)
 
     def worst(result: Result) -> float:
-        return max(iterations_us(result))
+        return max(kpis.iterations_us(result))
 
     def overhead(result: Result) -> float | None:
         middle = steady(result)
@@ -145,16 +138,16 @@ def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTab
         if case.labels["failure"] == NONE:
             return None
         alone = next((run for other, run in trials if other.labels["failure"] == NONE), None)
-        limit = percentile(iterations_us(alone), 99) if alone else None
+        limit = percentile(kpis.iterations_us(alone), 99) if alone else None
         if limit is None:
             return None
         return "yes" if worst(result) <= limit else "no"
 
     times: list[Metric] = [
-        SOFTWARE.metric("iteration P50 [us]", steady),
-        SOFTWARE.metric("slowest iteration [us]", worst),
-        SOFTWARE.metric("overhead of that iteration [us]", overhead),
-        SOFTWARE.case_metric("zero impact", is_hidden),
+        kpis.SOFTWARE.metric("iteration P50 [us]", steady),
+        kpis.SOFTWARE.metric("slowest iteration [us]", worst),
+        kpis.SOFTWARE.metric("overhead of that iteration [us]", overhead),
+        kpis.SOFTWARE.case_metric("zero impact", is_hidden),
     ]
     note = (
         f"All-reduces of all hosts; the failure comes after {AT_US} us and stays. Loss duration: "

@@ -14,21 +14,10 @@ import etherweave
 from etherweave.api.inputs import read_text
 from etherweave.api.outputs import new_files
 from etherweave.bench.measure.errors import MeasureLaunchError
+from etherweave.cli import measure
 from etherweave.cli.bench.amounts import TrafficLimit
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, print_warnings, reject
-from etherweave.cli.measure import (
-    LAUNCH_MISTAKES,
-    TIME_LIMIT,
-    TRAFFIC_LIMIT,
-    Fabric,
-    Hosts,
-    LaunchTimeLimit,
-    SelectedSite,
-    SiteFile,
-    limits_of,
-    select_site,
-)
 from etherweave.cli.parameters import AsJson, Positive, Uncertain, directory
 
 if TYPE_CHECKING:
@@ -55,16 +44,16 @@ CHALLENGE = "hpcc"  # Directory of the launches of the HPC Challenge, beside a c
 def calibrate_verb(
     scenario: Path | None = None,
     *,
-    site: SiteFile = None,
-    fabric: Fabric = None,
-    hosts: Hosts = None,
+    site: measure.SiteFile = None,
+    fabric: measure.Fabric = None,
+    hosts: measure.Hosts = None,
     measured: list[Path] | None = None,
     hpcc: Positive | None = None,
     uncertain: Uncertain = None,
     output: Path | None = None,
     launches: Positive = 6,
-    time_limit: LaunchTimeLimit = TIME_LIMIT,
-    traffic_limit: TrafficLimit = TRAFFIC_LIMIT,
+    time_limit: measure.LaunchTimeLimit = measure.TIME_LIMIT,
+    traffic_limit: TrafficLimit = measure.TRAFFIC_LIMIT,
     study: str = TESTBED,
     as_json: AsJson = False,
 ) -> None:
@@ -113,8 +102,8 @@ def calibrate_verb(
     with _mistakes():
         if site and output:
             limits, selected = (
-                limits_of(time_limit, traffic_limit),
-                select_site(site, fabric, hosts),
+                measure.limits_of(time_limit, traffic_limit),
+                measure.select_site(site, fabric, hosts),
             )
             if hpcc:
                 workloads = _challenge(base, selected, launches, limits, output / CHALLENGE, hpcc)
@@ -137,7 +126,7 @@ def _mistakes() -> Iterator[None]:
     from etherweave.bench.measure import MeasureInterrupted
     from etherweave.bench.programs.plans import BenchmarkPlanError
 
-    known = (*LAUNCH_MISTAKES, CalibrationError, BenchmarkPlanError)
+    known = (*measure.LAUNCH_MISTAKES, CalibrationError, BenchmarkPlanError)
     try:
         with mistakes(*known, failures=(MeasureLaunchError,)):
             yield
@@ -155,7 +144,7 @@ def _scenario(file: Path) -> dict[str, Any]:
 
 def _measured(
     base: Mapping[str, Any],
-    selected: SelectedSite,
+    selected: measure.SelectedSite,
     launches: int,
     limits: "MeasureLimits",
     output: Path,
@@ -177,7 +166,7 @@ def _measured(
 
 def _challenge(
     base: Mapping[str, Any],
-    selected: SelectedSite,
+    selected: measure.SelectedSite,
     launches: int,
     limits: "MeasureLimits",
     output: Path,

@@ -6,15 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 
 import etherweave
+from etherweave.api import tuner_files
 from etherweave.api.outputs import write_text
-from etherweave.api.tuner_files import (
-    ANY,
-    COLLECTIVES,
-    Library,
-    for_library,
-    read_tuner,
-    tuner_text,
-)
 from etherweave.api.tuning import (
     CHANNELS_MAX,
     OWN,
@@ -27,17 +20,9 @@ from etherweave.api.tuning import (
     tune,
 )
 from etherweave.api.units import Unit, amount, size_of, size_text
+from etherweave.cli import parameters
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
-from etherweave.cli.parameters import (
-    ALL_PROCESSORS,
-    AsJson,
-    File,
-    Settings,
-    Threads,
-    output_file,
-    overrides,
-)
 from etherweave.cli.progress import count_progress
 
 EXAMPLES = """Examples:
@@ -50,22 +35,22 @@ SIZES = "1KiB,16KiB,256KiB,4MiB,64MiB"
 SIZES_MAX = 64  # Most sizes.
 
 
-Collective = StrEnum("Collective", {name: name for name in COLLECTIVES})  # type: ignore[misc]
+Collective = StrEnum("Collective", {name: name for name in tuner_files.COLLECTIVES})  # type: ignore[misc]
 
 
 def tune_verb(
-    fabric: File,
+    fabric: parameters.File,
     *,
-    library: Library = Library.NCCL,
+    library: tuner_files.Library = tuner_files.Library.NCCL,
     sizes: str = SIZES,
     ranks: list[int] | None = None,
     collectives: list[Collective] | None = None,
     channels: str | None = None,
     file: Path | None = None,
     output: Path | None = None,
-    settings: Settings = None,
-    threads: Threads = ALL_PROCESSORS,
-    as_json: AsJson = False,
+    settings: parameters.Settings = None,
+    threads: parameters.Threads = parameters.ALL_PROCESSORS,
+    as_json: parameters.AsJson = False,
 ) -> None:
     """Simulate algorithms and protocols of NCCL on a fabric, and write the file of its tuner.
 
@@ -90,9 +75,9 @@ def tune_verb(
     output : -o FILE
         File for the tuner, which NCCL_TUNER_CONFIG_FILE names; of ncclx NCCLX_TUNER_CONFIG_FILE.
     """
-    output_file("-o", output)
-    if library is Library.AWS:
-        known = ", ".join(own for own in Library if own is not library)
+    parameters.output_file("-o", output)
+    if library is tuner_files.Library.AWS:
+        known = ", ".join(own for own in tuner_files.Library if own is not library)
         reject(
             f"--library {library}: the tuner of aws-ofi-nccl reads no file, its choices are in "
             f"its code (src/tuner in aws/aws-ofi-nccl); expected one of {known}"
@@ -102,19 +87,19 @@ def tune_verb(
         if min(lengths) < 1 or len(lengths) > SIZES_MAX:
             reject(f"--sizes {sizes}: expected 1 to {SIZES_MAX} sizes of 1 B or more")
         counts = _counts(channels) if channels else []
-        entries = read_tuner(file, library) if file else None
-        names = [str(name) for name in collectives or COLLECTIVES]
+        entries = tuner_files.read_tuner(file, library) if file else None
+        names = [str(name) for name in collectives or tuner_files.COLLECTIVES]
         with count_progress(fabric.stem, "calls") as progress:
-            changes = overrides(settings)
+            changes = parameters.overrides(settings)
             groups = ranks or ()
             fallback = UNMATCHED.get(library, RING)
             tuning = tune(
                 *(fabric, lengths, groups, names, entries, changes, threads, progress, counts),
                 unmatched=fallback,
             )
-        tuning = replace(tuning, entries=for_library(tuning.entries, library))
+        tuning = replace(tuning, entries=tuner_files.for_library(tuning.entries, library))
         if output:
-            write_text(output, tuner_text(tuning.entries, library))
+            write_text(output, tuner_files.tuner_text(tuning.entries, library))
     print(_json(tuning)) if as_json else _print(tuning, output, entries is not None)
 
 
@@ -131,7 +116,7 @@ def _text(variant: Variant | None) -> str:
     if variant == OWN:
         return "NCCL's choice"
     by = f"{variant.algorithm} {variant.protocol}"
-    return by if variant.channels == ANY else f"{by}, {variant.channels} channels"
+    return by if variant.channels == tuner_files.ANY else f"{by}, {variant.channels} channels"
 
 
 def _json(tuning: Tuning) -> str:

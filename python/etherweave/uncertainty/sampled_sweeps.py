@@ -9,16 +9,8 @@ from etherweave.api.scenario import literals
 from etherweave.api.simulation import ScenarioError
 from etherweave.sweeps import Sweep
 from etherweave.sweeps.points import RUNS_MAX
+from etherweave.uncertainty import sampling
 from etherweave.uncertainty.declared import UncertaintyError
-from etherweave.uncertainty.sampling import (
-    SampledScenario,
-    check_count,
-    keys_of,
-    paired,
-    sampled_text,
-    with_conditions,
-    without_basis,
-)
 
 
 @dataclass(frozen=True)
@@ -29,7 +21,7 @@ class SampledSweep(Sweep):
     shares at all points, which are compared in pairs.
     """
 
-    drawn: Sequence[tuple[Mapping[str, object], SampledScenario | None]]
+    drawn: Sequence[tuple[Mapping[str, object], sampling.SampledScenario | None]]
     """Points, and their samples; None of a point with a mistake."""
     samples: int
 
@@ -55,7 +47,7 @@ class SampledSweep(Sweep):
     def warnings(self) -> list[str]:
         """Warn of tables that no sample changes at some point."""
         every = {name for _, draw in self.drawn if draw for name in draw.drawn.without_basis}
-        return without_basis(sorted(every))
+        return sampling.without_basis(sorted(every))
 
     def points(self) -> Iterator[dict[str, object]]:
         """Make the points; the number of a sample is no key of the scenario."""
@@ -69,7 +61,7 @@ class SampledSweep(Sweep):
 
     def resolve(self, point: Mapping[str, Any]) -> str:
         """Fill in the defaults of the scenario in a sample of a point; raises ``ScenarioError``."""
-        keys = {**keys_of(point), **self.overrides}
+        keys = {**sampling.keys_of(point), **self.overrides}
         return _core.resolve(self.text, self.origin, literals(keys))
 
 
@@ -79,20 +71,20 @@ def sampled_sweep(what: Sweep, samples: int) -> SampledSweep:
     Samples are those of each point, beside the run as it stands. Raises ``UncertaintyError`` when
     they are too few or too many.
     """
-    check_count(samples)
+    sampling.check_count(samples)
     if len(what) * (samples + 1) > RUNS_MAX:
         count = f"{len(what):,} points of {samples + 1:,} runs"
         raise UncertaintyError(f"{what.origin}: {count}; expected at most {RUNS_MAX:,} runs")
-    points, found = list(what.points()), dict[str, SampledScenario]()
+    points, found = list(what.points()), dict[str, sampling.SampledScenario]()
     for number, point in enumerate(points):
         changes = {**point, **what.overrides}
         try:
             scenario = (what.name, what.text, what.origin)
-            drawn_here = sampled_text(scenario, changes, samples, has_site=True)
-            found[str(number)] = with_conditions(drawn_here)
+            drawn_here = sampling.sampled_text(scenario, changes, samples, has_site=True)
+            found[str(number)] = sampling.with_conditions(drawn_here)
         except ScenarioError:
             continue  # The sweep records the mistake.
-    drawn = paired(found, samples)
+    drawn = sampling.paired(found, samples)
     own = [(point, drawn.get(str(at))) for at, point in enumerate(points)]
     names = {key: getattr(what, key) for key in ("name", "text", "origin", "groups", "partition")}
     return SampledSweep(**names, overrides=what.overrides, drawn=own, samples=samples)

@@ -3,16 +3,9 @@
 from collections.abc import Sequence
 
 from etherweave.api.results import Result
+from etherweave.bmwg import failures
 from etherweave.bmwg.dispatch import MODELS, dispatches_us, exchange
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.failures import (
-    AT_US,
-    AXES,
-    RESENT_NOTE,
-    failure_cases,
-    loss_metrics,
-    transfers,
-)
 from etherweave.bmwg.formulas import percentile, ratio
 from etherweave.bmwg.kpis import BOUNDARY, SETTING, SOFTWARE, stream_rates, stream_times_us
 from etherweave.bmwg.model import (
@@ -83,22 +76,23 @@ def _rate(result: Result) -> float:
 def _failure_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     """Fail an uplink and a switch beside KV transfers at 80 % of the line rate."""
     size, span_us = (16 * MIB, 100_000) if full else (256 * KIB, 1_000)
-    return failure_cases(fabric, uniform(fabric.hosts, LOAD, size, span_us))
+    return failures.failure_cases(fabric, uniform(fabric.hosts, LOAD, size, span_us))
 
 
 def _failure_tables(_: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     """Report loss, recovery and the time of transfers."""
     metrics = [
-        *loss_metrics(),
-        *transfers(),
+        *failures.loss_metrics(),
+        *failures.transfers(),
         BOUNDARY.metric("slowest transfer [us]", lambda run: max(stream_times_us(run))),
     ]
     note = (
-        f"The failure comes after {AT_US} us and stays; tables follow after the convergence input. "
-        "Loss duration and recovery count from the failure. " + RESENT_NOTE
+        f"The failure comes after {failures.AT_US} us and stays; tables follow after the "
+        "convergence input. Loss duration and recovery count from the failure. "
+        f"{failures.RESENT_NOTE}"
     )
     plot = Plot(0, 7, (1,), is_bars=True)
-    return [table("failures", "KV transfers", AXES, metrics, trials, note=note, plot=plot)]
+    return [table("failures", "KV transfers", failures.AXES, metrics, trials, note=note, plot=plot)]
 
 
 TESTS = {

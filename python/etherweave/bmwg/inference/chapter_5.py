@@ -3,47 +3,27 @@
 from collections.abc import Sequence
 
 from etherweave.api.results import Result
+from etherweave.bmwg import kpis, model
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import fairness, percentile
-from etherweave.bmwg.kpis import (
-    BOUNDARY,
-    LATENCY_TITLES,
-    SETTING,
-    SOFTWARE,
-    health,
-    latency_cells,
-    latency_columns,
-    stream_rates,
-    uplinks_max,
-)
 from etherweave.bmwg.kv_latency import AXES, SEEDS, kv_latency_cases, pooled
-from etherweave.bmwg.model import (
-    BenchTest,
-    Case,
-    Cell,
-    Included,
-    Plot,
-    ReportTable,
-    labelled,
-    table,
-)
 from etherweave.bmwg.settings import GIB, KIB, MIB, sized, window
 from etherweave.bmwg.traffic import named, write
 
 SIZES = (64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB, GIB)
 STREAMS = (1, 4, 8, 16, 32, 64, 128)
 LOADS = (0, 25, 50, 75, 90)  # Loads of all hosts by background flows [%].
-P50, P99 = LATENCY_TITLES.index("P50"), LATENCY_TITLES.index("P99")
+P50, P99 = kpis.LATENCY_TITLES.index("P50"), kpis.LATENCY_TITLES.index("P99")
 PAIRS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
-def _throughput_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
+def _throughput_cases(fabric: BenchFabric, full: bool) -> Sequence[model.Case]:
     """Put messages of each size from a prefill to a decode host over each number of QPs."""
     source, sink = fabric.pairs()[0]
     sizes, streams = (SIZES, STREAMS) if full else ((64 * KIB, MIB, 16 * MIB), (1, 8, 32))
     return [
-        Case(
-            labelled(("message [B]", "QPs"), size, count),
+        model.Case(
+            model.labelled(("message [B]", "QPs"), size, count),
             {"job": [write(source, sink, size, count)], **window(full, 200, 1_000)},
         )
         for size in sizes
@@ -51,38 +31,38 @@ def _throughput_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     ]
 
 
-def _throughput_tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
+def _throughput_tables(fabric: BenchFabric, trials: model.Included) -> Sequence[model.ReportTable]:
     """Report goodput over size, a line for each number of QPs."""
     metrics = [
-        BOUNDARY.metric("goodput [GB/s]", lambda run: sum(stream_rates(run)) / 8),
-        BOUNDARY.metric(
-            "of line rate [%]", lambda run: 100 * sum(stream_rates(run)) / fabric.rate_gbps
+        kpis.BOUNDARY.metric("goodput [GB/s]", lambda run: sum(kpis.stream_rates(run)) / 8),
+        kpis.BOUNDARY.metric(
+            "of line rate [%]", lambda run: 100 * sum(kpis.stream_rates(run)) / fabric.rate_gbps
         ),
-        *health(fabric),
+        *kpis.health(fabric),
     ]
     title, axes = "KV transfers of a pair", ("message [B]", "QPs")
-    return [table("kv-throughput", title, axes, metrics, trials, plot=Plot(0, 2, (1,)))]
+    return [model.table("kv-throughput", title, axes, metrics, trials, plot=model.Plot(0, 2, (1,)))]
 
 
-def _latency_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
+def _latency_cases(fabric: BenchFabric, full: bool) -> Sequence[model.Case]:
     """Transfer messages of each size one after the other, beside flows of each load."""
     sizes = (64 * KIB, MIB, 16 * MIB, 256 * MIB) if full else (64 * KIB, 256 * KIB)
     return kv_latency_cases(fabric, sizes, LOADS, 1_000 if full else 50)
 
 
-def _latency_tables(_: BenchFabric, trials: Included) -> Sequence[ReportTable]:
+def _latency_tables(_: BenchFabric, trials: model.Included) -> Sequence[model.ReportTable]:
     """Report percentiles from the post at prefill to the completion at decode."""
-    lines: list[list[Cell]] = []
+    lines: list[list[model.Cell]] = []
     for own in pooled(trials):
-        cells = latency_cells(own.times)
+        cells = kpis.latency_cells(own.times)
         middle, tail = cells[P50], cells[P99]
         spread = None if middle is None or tail is None else tail - middle
         lines.append([*own.labels, len(own.times), *cells, spread])
     columns = [
-        *SETTING.columns(*AXES),
-        *SOFTWARE.columns("samples"),
-        *latency_columns(SOFTWARE),
-        *SOFTWARE.columns("P99 - P50 [us]"),
+        *kpis.SETTING.columns(*AXES),
+        *kpis.SOFTWARE.columns("samples"),
+        *kpis.latency_columns(kpis.SOFTWARE),
+        *kpis.SOFTWARE.columns("P99 - P50 [us]"),
     ]
     note = (
         "Clock: from the post of the transfer to its completion at the receiver; transfers go to "
@@ -91,10 +71,10 @@ def _latency_tables(_: BenchFabric, trials: Included) -> Sequence[ReportTable]:
         "are pooled; a percentile above which no sample can be is left out."
     )
     title = "KV latency beside background"
-    return [ReportTable("kv-latency", title, columns, lines, note, Plot(1, 7, (0,)))]
+    return [model.ReportTable("kv-latency", title, columns, lines, note, model.Plot(1, 7, (0,)))]
 
 
-def _concurrency_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
+def _concurrency_cases(fabric: BenchFabric, full: bool) -> Sequence[model.Case]:
     """Transfer 16 MiB again and again between each number of pairs of hosts, over the leaves."""
     pairs = fabric.pairs()
 
@@ -109,27 +89,31 @@ def _concurrency_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     ]
 
 
-def _concurrency_tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
+def _concurrency_tables(fabric: BenchFabric, trials: model.Included) -> Sequence[model.ReportTable]:
     """Report goodput of all pairs and of each, and fairness among them."""
 
     def pair(result: Result, percent: float) -> float | None:
-        return percentile((rate / 8 for rate in stream_rates(result)), percent)
+        return percentile((rate / 8 for rate in kpis.stream_rates(result)), percent)
 
     metrics = [
-        BOUNDARY.metric("goodput [GB/s]", lambda run: sum(stream_rates(run)) / 8),
-        BOUNDARY.metric("pair, least [GB/s]", lambda run: min(stream_rates(run)) / 8),
-        BOUNDARY.metric("pair, P50 [GB/s]", lambda run: pair(run, 50)),
-        BOUNDARY.metric("pair, P1 [GB/s]", lambda run: pair(run, 1)),
-        BOUNDARY.metric("JFI of pairs", lambda run: fairness(stream_rates(run))),
-        uplinks_max(fabric),
-        *health(fabric),
+        kpis.BOUNDARY.metric("goodput [GB/s]", lambda run: sum(kpis.stream_rates(run)) / 8),
+        kpis.BOUNDARY.metric("pair, least [GB/s]", lambda run: min(kpis.stream_rates(run)) / 8),
+        kpis.BOUNDARY.metric("pair, P50 [GB/s]", lambda run: pair(run, 50)),
+        kpis.BOUNDARY.metric("pair, P1 [GB/s]", lambda run: pair(run, 1)),
+        kpis.BOUNDARY.metric("JFI of pairs", lambda run: fairness(kpis.stream_rates(run))),
+        kpis.uplinks_max(fabric),
+        *kpis.health(fabric),
     ]
     title, note = "Concurrent KV transfers", "P1: what 99 % of the pairs exceed."
-    return [table("concurrency", title, ("pairs",), metrics, trials, note=note, plot=Plot(0, 1))]
+    return [
+        model.table(
+            "concurrency", title, ("pairs",), metrics, trials, note=note, plot=model.Plot(0, 1)
+        )
+    ]
 
 
 TESTS = {
-    "5.1": BenchTest(_throughput_cases, _throughput_tables),
-    "5.2": BenchTest(_latency_cases, _latency_tables),
-    "5.3": BenchTest(_concurrency_cases, _concurrency_tables),
+    "5.1": model.BenchTest(_throughput_cases, _throughput_tables),
+    "5.2": model.BenchTest(_latency_cases, _latency_tables),
+    "5.3": model.BenchTest(_concurrency_cases, _concurrency_tables),
 }

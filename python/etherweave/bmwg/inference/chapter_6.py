@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from etherweave.api.results import Result
-from etherweave.bmwg import serving
+from etherweave.bmwg import model, serving
 from etherweave.bmwg.bursts import (
     Transfer,
     bursts,
@@ -16,17 +16,6 @@ from etherweave.bmwg.bursts import (
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
 from etherweave.bmwg.kpis import SOFTWARE, health
-from etherweave.bmwg.model import (
-    BenchTest,
-    Case,
-    Cell,
-    Included,
-    Metric,
-    Plot,
-    ReportTable,
-    labelled,
-    table,
-)
 from etherweave.bmwg.settings import MIB, Changes, sized
 
 LENGTH_AXES = ("workers", "prompt [tokens]")
@@ -42,18 +31,18 @@ RATIOS = (1.0, 1.25, 1.5, 1.75, 2.0)  # Requests over those that prefill workers
 TOKENS, ANSWER = 512, 4  # Tokens of a prompt and of an answer, behind a queue.
 
 
-def _length_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
+def _length_cases(fabric: BenchFabric, full: bool) -> Sequence[model.Case]:
     """Serve prompts of each length, which arrive at random."""
     made = []
     for tokens in serving.PROMPTS if full else serving.PROMPTS[::3]:
         interval_ms = serving.prompt_ms(tokens) / WORKERS[0] / LENGTH_LOAD
         requests = serving.drawn(1_000 if full else 100, interval_ms, tokens, 8)
-        labels = labelled(LENGTH_AXES, f"{WORKERS[0]}P{WORKERS[1]}D", tokens)
+        labels = model.labelled(LENGTH_AXES, f"{WORKERS[0]}P{WORKERS[1]}D", tokens)
         made.append(serving.service_case(fabric, labels, WORKERS, requests))
     return made
 
 
-def _ratio_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
+def _ratio_cases(fabric: BenchFabric, full: bool) -> Sequence[model.Case]:
     """Serve the same requests with each division of twelve workers."""
     requests = serving.spread(2_000 if full else 200, RATE)
     divisions = [(own, serving.WORKERS - own) for own in (PREFILL if full else PREFILL[1::2])]
@@ -63,14 +52,14 @@ def _ratio_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     ]
 
 
-def _ratio_tables(_: BenchFabric, trials: Included) -> Sequence[ReportTable]:
+def _ratio_tables(_: BenchFabric, trials: model.Included) -> Sequence[model.ReportTable]:
     """Report times, and tokens and requests in a second."""
-    plot, note = Plot(0, 5, is_bars=True), f"{RATE} requests in a second. {serving.SERVED}"
+    plot, note = model.Plot(0, 5, is_bars=True), f"{RATE} requests in a second. {serving.SERVED}"
     title, metrics = "Prefill and decode workers", serving.service_metrics()
-    return [table("ratio", title, ("workers",), metrics, trials, note=note, plot=plot)]
+    return [model.table("ratio", title, ("workers",), metrics, trials, note=note, plot=plot)]
 
 
-def _parallelism_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
+def _parallelism_cases(fabric: BenchFabric, full: bool) -> Sequence[model.Case]:
     """Serve the same requests by each division of the pools into workers."""
     requests = serving.spread(2_000 if full else 100, serving.rate_of(LOAD))
 
@@ -99,10 +88,10 @@ def _parallelism_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     ]
 
 
-def _parallelism_tables(_: BenchFabric, trials: Included) -> Sequence[ReportTable]:
+def _parallelism_tables(_: BenchFabric, trials: model.Included) -> Sequence[model.ReportTable]:
     """Report flows at once, rates, and times at P50 and P99."""
 
-    def time(span: str, percent: int) -> Metric:
+    def time(span: str, percent: int) -> model.Metric:
         return SOFTWARE.metric(
             f"{span} P{percent} [ms]",
             lambda run: percentile(serving.request_times_ms(run)[span], percent),
@@ -121,12 +110,12 @@ def _parallelism_tables(_: BenchFabric, trials: Included) -> Sequence[ReportTabl
         "alike, since attention alone is divided. Rate: bytes over the time in which transfers "
         f"are on their way. {serving.SERVED}"
     )
-    title, plot = "Parallelism of prefill and decode", Plot(1, 4, is_bars=True)
+    title, plot = "Parallelism of prefill and decode", model.Plot(1, 4, is_bars=True)
     axes = ("prefill", "decode")
-    return [table("parallelism", title, axes, metrics, trials, note=note, plot=plot)]
+    return [model.table("parallelism", title, axes, metrics, trials, note=note, plot=plot)]
 
 
-def _queue_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
+def _queue_cases(fabric: BenchFabric, full: bool) -> Sequence[model.Case]:
     """Offer more and more requests than prefill workers compute, as packets."""
     made = []
     for ratio in RATIOS if full else RATIOS[::2]:
@@ -135,23 +124,23 @@ def _queue_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
         labels = {"oversubscription": ratio}
         own = serving.service_case(fabric, labels, WORKERS, requests, is_observed=True)
         changes = {**own.changes, "run": {"fidelity": "packet"}} if not own.excluded else {}
-        made.append(Case(labels, changes, own.excluded))
+        made.append(model.Case(labels, changes, own.excluded))
     return made
 
 
-def _queue_tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
+def _queue_tables(fabric: BenchFabric, trials: model.Included) -> Sequence[model.ReportTable]:
     """Report bursts, rates and the time of transfers over the oversubscription."""
 
-    def metric(title: str, value: Callable[[Sequence[Transfer]], Cell]) -> Metric:
+    def metric(title: str, value: Callable[[Sequence[Transfer]], model.Cell]) -> model.Metric:
         return SOFTWARE.metric(title, lambda run: value(bursts(kv_transfers(run))))
 
-    def size_mib(percent: float) -> Callable[[Sequence[Transfer]], Cell]:
+    def size_mib(percent: float) -> Callable[[Sequence[Transfer]], model.Cell]:
         return lambda joined: percentile([own.size / MIB for own in joined], percent)
 
-    def length_us(joined: Sequence[Transfer]) -> Cell:
+    def length_us(joined: Sequence[Transfer]) -> model.Cell:
         return percentile([own.end_us - own.start_us for own in joined], 50)
 
-    def tail(part: str) -> Callable[[Result], Cell]:
+    def tail(part: str) -> Callable[[Result], model.Cell]:
         return lambda run: serving.tail_ms(run, part)
 
     metrics = [
@@ -173,17 +162,17 @@ def _queue_tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable
         f"of transfers at once. {serving.COMPUTED}"
     )
     title, axes = "Bursts behind a queue of prompts", ("oversubscription",)
-    return [table("bursts", title, axes, metrics, trials, note=note, plot=Plot(0, 2))]
+    return [model.table("bursts", title, axes, metrics, trials, note=note, plot=model.Plot(0, 2))]
 
 
 TESTS = {
-    "6.1": BenchTest(
+    "6.1": model.BenchTest(
         _length_cases,
         lambda _, trials: [
             serving.first_token_table("Time to the first token", LENGTH_AXES, trials)
         ],
     ),
-    "6.2": BenchTest(_ratio_cases, _ratio_tables),
-    "6.3": BenchTest(_parallelism_cases, _parallelism_tables),
-    "6.4": BenchTest(_queue_cases, _queue_tables),
+    "6.2": model.BenchTest(_ratio_cases, _ratio_tables),
+    "6.3": model.BenchTest(_parallelism_cases, _parallelism_tables),
+    "6.4": model.BenchTest(_queue_cases, _queue_tables),
 }
