@@ -166,6 +166,7 @@ fn programs(traffic: &Traffic) -> Result<Traffic, InputError> {
 
 #[cfg(test)]
 mod tests {
+    use etherweave_primitives::Duration;
     use etherweave_workload::{Fft, RankWorkload, Traffic};
 
     use super::*;
@@ -190,11 +191,10 @@ mod tests {
             (job.hosts.as_slice(), schedules.rate_bps),
             (["host2".into(), "host0".into()].as_slice(), 100_000_000_000)
         );
-        let read = Schedule::from_bytes(job.bytes.as_ref().unwrap()).unwrap();
         let fft = Fft { pex: 2, pey: 1, pez: 1, iterations: 5, ..Fft::default() };
-        assert_eq!(read.traffic, Traffic::Ranks(fft.programs(1).unwrap()));
-        assert_eq!((read.start.as_ps(), read.end.map(|end| end.as_ps())), (2_000_000, Some(1_000_000_000)));
-        assert_eq!(read.warm_up_programs[0].blocks[1].repeat, 2);
+        let schedule = Schedule::new("fft", Traffic::Ranks(fft.programs(1).unwrap())).with_warm_up(2).unwrap();
+        let schedule = Schedule { start: Duration::from_us(2), end: Some(Duration::from_ms(1)), ..schedule };
+        assert_eq!(job.bytes.as_ref().unwrap(), &schedule.to_bytes().unwrap());
     }
 
     #[test]

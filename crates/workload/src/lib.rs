@@ -65,7 +65,7 @@ pub use rank_order::RankOrder;
 pub use recording::{
     Call, CollectiveCall, Completion, Message, RankRecording, Record, Recording, ReplayRules, Transfer,
 };
-pub use schedule::{Schedule, ScheduleError};
+pub use schedule::Schedule;
 pub use share::Share;
 pub use size::TrafficSize;
 pub use streams::{FlowStart, IdealTime, StreamSpec};
