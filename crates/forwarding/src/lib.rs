@@ -10,12 +10,11 @@
 //! - [`PlanKind`] lists the address plans; an [`AddressPlan`] gives every host the 46 free bits of its [`Mac`] address.
 //! - [`MinimalRouting`] is the routing, by whole [`Region`]s of addresses; [`RegionRoutes`] are those of one switch.
 //! - [`CompactionKind`] lists the methods that make a small [`FlowTable`]; [`Sources`] gives each of several ports a
-//!   share of the sources that pass; [`minimise`] makes any table smaller.
+//!   share of the sources that pass.
 //! - [`TableLoads`] follows what all hosts send through tables, and finds the channel that is full first.
 //! - [`prove`] checks that a table equals its row for every host, without looking at every host.
 //! - [`Survey`] does all that for a fabric, one switch at a time, and counts. [`TableProfile`] has capacities.
 //! - [`with_alternatives`], [`with_non_minimal_ports`] add rules that a paused port makes inactive.
-//! - [`FlowTableRouting`] is a routing and a selection by tables, for simulations of what would be deployed.
 //!
 //! Guarantees: a plan that exists fits 46 bits and gives no address twice; tables that a survey counts are proved; the
 //! same fabric gives the same tables. Left out: how tables reach switches, several tables in a row, what entries cost
@@ -40,7 +39,6 @@ mod conditional;
 mod count;
 mod deployed;
 mod equation;
-mod flow_table_routing;
 mod mac;
 mod minimal;
 mod plan;
@@ -51,12 +49,11 @@ mod table;
 mod ternary;
 
 pub use channel_loads::{Busiest, BusiestChannel, LoadPattern, TableLoads};
-pub use compaction::{CompactionKind, Sources, minimise};
+pub use compaction::{CompactionKind, Sources};
 pub use conditional::{NonMinimalPort, NonMinimalPorts, with_alternatives, with_non_minimal_ports};
 pub use count::{Count, TableProfile, TableUse};
 pub use deployed::{ConditionalTables, Conditions, FabricTables, FlowTables, MinimalTables, TableParams};
 pub use equation::Hierarchy;
-pub use flow_table_routing::FlowTableRouting;
 pub use mac::{ADDRESS_BITS, Mac};
 pub use minimal::{MinimalRouting, SwitchView};
 pub use plan::{AddressField, AddressPlan, FieldLayout, PlanKind, Region};

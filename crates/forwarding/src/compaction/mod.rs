@@ -3,7 +3,6 @@
 //! Addresses that no host has may be forwarded anywhere; all compactions make use of that.
 
 mod kind;
-mod minimise;
 mod plain;
 mod prefixes;
 mod prefixes_nested;
@@ -16,7 +15,6 @@ mod trie;
 mod wildcards;
 
 pub use kind::CompactionKind;
-pub use minimise::minimise;
 pub use sources::Sources;
 
 pub(crate) use crate::region_routes::RegionRoutes;

@@ -6,7 +6,6 @@ mod equivalence;
 mod every_packet_routing;
 mod exascale;
 mod fabrics;
-mod flow_table_routing;
 mod hostile;
 mod identities;
 mod minimal;
