@@ -252,8 +252,6 @@ SMALL_TRAFFIC: dict[str, dict[str, object]] = {
 """Stand-ins for fabrics under traffic, at fewer loads, for a short time."""
 
 
-SMALL_RULES: dict[str, object] = {"topology.dragonfly.a": 2, "topology.dragonfly.h": 1}
-"""Six switches in place of those whose frames are traced."""
 SMALL_WORKLOADS: dict[str, object] = {
     "halo3d": {"pex": 4, "pey": 4, "pez": 4, "iterations": 1},
     "permutation": {"ranks": 72, "partner": {"shift": 8}},
@@ -297,8 +295,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
             )
         elif isinstance(experiment, RunExperiment):
             experiment = small_application(experiment)
-        elif isinstance(experiment, RulesExperiment):
-            experiment = replace(experiment, overrides=experiment.overrides | SMALL_RULES)
         experiment.carry_out(STUDY.home, output / experiment.name)
     experiments = {row.name: load_result(output / row.name) for row in possible}
     return StudyResult(STUDY, check(STUDY, experiments, full=True)[0], output, full=True)
