@@ -69,7 +69,7 @@ fn streams_have_the_documented_layout() {
         messages: Some(1 << 50),
         flow_start: None,
     };
-    let endless = StreamSpec { stream: 4, messages: None, ..one.clone() };
+    let endless = StreamSpec { stream: 4, messages: None, ..one };
     let schedule = Schedule {
         end: Some(Duration::from_ps(4_000)),
         warm_up: Duration::from_ps(2_000),
