@@ -37,6 +37,15 @@ pub fn prefetch_lines<T>(elements: &[T], index: usize, lines: Range<usize>) {
     lines.for_each(|line| prefetch_line(address.wrapping_add(line * LINE)));
 }
 
+/// Begins to fetch so many bytes from an address that is not null.
+#[inline(always)]
+pub fn prefetch_bytes(address: *const u8, bytes: usize) {
+    if !address.is_null() {
+        (0..bytes).step_by(LINE).for_each(|byte| prefetch_line(address.wrapping_add(byte).cast()));
+        prefetch_line(address.wrapping_add(bytes - 1).cast());
+    }
+}
+
 /// Begins to fetch the line of an address that is not null.
 #[inline(always)]
 pub fn prefetch_address(address: *const u8) {

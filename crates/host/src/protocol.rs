@@ -6,8 +6,8 @@
 
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_engine::{
-    Wires, constants::RunConstants, event::PrefetchHint, memory::prefetch_address, memory::prefetch_part,
-    memory::prefetch_value, packet::Handle, packet::Packet,
+    Wires, constants::RunConstants, event::PrefetchHint, memory::prefetch_address, memory::prefetch_bytes,
+    memory::prefetch_part, memory::prefetch_value, packet::Handle, packet::Packet,
 };
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
@@ -141,8 +141,8 @@ macro_rules! protocols {
                 }
             }
 
-            /// Begins to fetch what a packet touches of the state that arrives with data, or that leaves or answers,
-            /// where the state does not stand in the endpoint.
+            /// Begins to fetch what a packet touches beside the endpoint that arrives with data, or that leaves or
+            /// answers: the state, or what a state that stands in the endpoint has beside itself.
             #[inline]
             pub fn prefetch(&self, is_data: bool) {
                 match self {
@@ -153,6 +153,9 @@ macro_rules! protocols {
                                 (Some(half), true) => prefetch_part::<$state>(state, half..size_of::<$state>()),
                                 (Some(half), false) => prefetch_part::<$state>(state, 0..half),
                             }
+                        } else {
+                            let values = state.beside(is_data);
+                            values.into_iter().for_each(|(address, bytes)| prefetch_bytes(address, bytes));
                         }
                     })*
                 }

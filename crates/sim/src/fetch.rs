@@ -149,14 +149,18 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
         wires.packets.prefetch(event.packet());
         fetch_common(wires, place);
         let (endpoint, is_data) = event.hint.as_endpoint();
-        if touched.are_states_beside {
-            fetch_endpoint(&hosts.nics, endpoint, lines::POINTER);
-            fetch_endpoint(&hosts.nics, endpoint, lines::MESSAGES);
-        } else if is_data {
-            fetch_endpoint(&hosts.nics, endpoint, lines::COMMON);
+        if is_data {
+            fetch_endpoint(
+                &hosts.nics,
+                endpoint,
+                if touched.are_states_beside { lines::POINTER } else { lines::COMMON },
+            );
             fetch_endpoint(&hosts.nics, endpoint, lines::RESPONDER);
         } else {
             fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
+            if touched.are_states_beside {
+                fetch_endpoint(&hosts.nics, endpoint, lines::MESSAGES);
+            }
         }
     } else {
         fetch_first_of_rank(wires, hosts, event);

@@ -81,6 +81,12 @@ pub trait ConnectionState {
         [std::ptr::null(); 4]
     }
 
+    /// Values beside the state that taking data touches, or sending and answers: the address and the bytes of each,
+    /// null where there are fewer. By default none.
+    fn beside(&self, _is_data: bool) -> [(*const u8, usize); 2] {
+        [(std::ptr::null(), 0); 2]
+    }
+
     /// Counts of the sending side.
     fn sent(&self) -> SentCounts;
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{Duration, Time};
 
-use super::ranges::ByteRange;
+use super::ranges::{ByteRange, address};
 use super::state_word::{from_now, joined, maybe_from_now};
 
 /// Data that was sent at once, with what its owner notes of it.
@@ -76,6 +76,11 @@ impl<N: Copy> Rack<N> {
         let times = [newest_round_trip, round_trip_min].map(Duration::as_ps);
         let own = [newest, end, reordering_quarters, grows, maybe_from_now(now, loss_at)];
         joined(own.into_iter().chain(times).chain(waiting))
+    }
+
+    /// Addresses of the oldest transmission and the newest, null where there is none.
+    pub(super) fn addresses(&self) -> [*const u8; 2] {
+        [self.transmissions.front(), self.transmissions.back()].map(address)
     }
 
     pub(super) fn sent(&mut self, sent: Time, range: ByteRange, note: N) {

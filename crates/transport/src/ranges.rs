@@ -36,6 +36,11 @@ pub(crate) fn address<T>(value: Option<&T>) -> *const u8 {
     value.map_or(std::ptr::null(), |value| std::ptr::from_ref(value).cast())
 }
 
+/// Address of a value, or null, and its bytes.
+pub(crate) fn extent<T>(value: Option<&T>) -> (*const u8, usize) {
+    (address(value), size_of::<T>())
+}
+
 /// Disjoint ranges that do not touch, ascending, in a vector that keeps its memory. Operations cost
 /// O(log n) to find and O(n) to move, n being the number of holes in a window.
 #[derive(Clone, Debug, Default)]

@@ -39,6 +39,14 @@ fn dress(data: &DataPacket, headers: &Headers) -> (u8, u32) {
 }
 
 impl ConnectionState for RoceEnd {
+    fn apart(&self, is_data: bool) -> [*const u8; 4] {
+        if is_data { self.responder.apart() } else { self.requester.apart() }
+    }
+
+    fn beside(&self, is_data: bool) -> [(*const u8, usize); 2] {
+        if is_data { [self.responder.beside(), (std::ptr::null(), 0)] } else { self.requester.beside() }
+    }
+
     fn sent(&self) -> SentCounts {
         SentCounts {
             bytes: self.requester.acknowledged(),

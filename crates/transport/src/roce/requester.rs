@@ -8,7 +8,7 @@ use crate::outgoing::{EqualMessages, Outgoing};
 use crate::params::{Reliability, RoceParams};
 use crate::state_word::{from_now, joined};
 use crate::telemetry::PathTelemetry;
-use crate::{ALLOCATION, ByteRange, Ranges, ShortQueue};
+use crate::{ALLOCATION, ByteRange, Ranges, ShortQueue, ranges::extent};
 
 impl Outgoing {
     /// The packet of it that begins at `offset`.
@@ -486,6 +486,16 @@ impl Requester {
     /// Bytes acknowledged so far [offset].
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged
+    }
+
+    /// Values beside it: its congestion control and its notes of packets.
+    pub(super) fn beside(&self) -> [(*const u8, usize); 2] {
+        [extent(self.congestion.as_deref()), extent(self.selective.as_deref())]
+    }
+
+    /// Memory of its notes of packets.
+    pub(super) fn apart(&self) -> [*const u8; 4] {
+        self.selective.as_ref().map_or([std::ptr::null(); 4], |selective| selective.apart())
     }
 
     /// Ranges that are acknowledged beyond that, where messages complete in any order.

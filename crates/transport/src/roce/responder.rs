@@ -7,7 +7,7 @@ use etherweave_primitives::Time;
 use super::{Acknowledgement, SEQUENCES, SelectiveReport, following};
 use crate::params::{CompletionOrder, Reliability, RoceParams};
 use crate::state_word::{from_now, joined};
-use crate::{ByteRange, Ranges, reassembly::Reassembly};
+use crate::{ByteRange, Ranges, ranges::extent, reassembly::Reassembly};
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,6 +199,19 @@ impl Responder {
     /// Received in order so far [offset].
     pub fn received(&self) -> u64 {
         self.expected
+    }
+
+    /// Notes that it has beside itself of data beyond the next byte expected.
+    pub(super) fn beside(&self) -> (*const u8, usize) {
+        extent(self.placement.as_deref())
+    }
+
+    /// Memory of ranges that have arrived beyond that.
+    pub(super) fn apart(&self) -> [*const u8; 4] {
+        let Some(placement) = &self.placement else { return [std::ptr::null(); 4] };
+        let [[first, last], [start, end]] =
+            [&placement.bytes, &placement.packets].map(|reassembly| reassembly.ahead().addresses());
+        [first, last, start, end]
     }
 
     /// Ranges that have arrived beyond that, where messages complete in any order.

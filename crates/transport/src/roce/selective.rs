@@ -95,6 +95,12 @@ impl SelectiveRepeat {
         self.lost.first().map(|range| range.start)
     }
 
+    /// Memory of ranges and of packets in the network.
+    pub(super) fn apart(&self) -> [*const u8; 4] {
+        let ([first, last], [oldest, newest]) = (self.arrived.addresses(), self.rack.addresses());
+        [first, last, oldest, newest]
+    }
+
     /// Ranges beyond the cumulative acknowledgement, where messages complete in any order.
     pub(super) fn ahead(&self) -> Option<&Ranges> {
         (self.completion_order == CompletionOrder::Any).then_some(&self.arrived)
