@@ -60,7 +60,7 @@ fn other_operations_and_loops_behind_those_of_the_warm_up_have_the_documented_la
 
 #[test]
 fn streams_have_the_documented_layout() {
-    let one = StreamSpec {
+    let finite = StreamSpec {
         src_rank: Rank::new(1),
         dst_rank: Rank::new(0),
         stream: 3,
@@ -69,11 +69,11 @@ fn streams_have_the_documented_layout() {
         messages: Some(1 << 50),
         flow_start: None,
     };
-    let endless = StreamSpec { stream: 4, messages: None, ..one };
+    let endless = StreamSpec { stream: 4, messages: None, ..finite };
     let schedule = Schedule {
         end: Some(Duration::from_ps(4_000)),
         warm_up: Duration::from_ps(2_000),
-        ..Schedule::new("streams", Traffic::Streams(vec![one, endless]))
+        ..Schedule::new("streams", Traffic::Streams(vec![finite, endless]))
     };
     let lists = [1, 0, 3, 128, 0, 1 << 8, 0, 1 << 18, 1, 0, 4, 128, 0, 1 << 8, u32::MAX, u32::MAX];
     let empty = words(&[0, 0]);
