@@ -2,6 +2,7 @@
 
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -113,6 +114,17 @@ def test_a_step_that_takes_long_is_printed_while_it_takes(
         report("torus", "measuring")
         time.sleep(0.1)
     assert "torus: measuring, 0 s\n" in capsys.readouterr().err
+
+
+def test_a_launch_is_printed_beside_the_time_that_it_is_expected_to_take(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("etherweave.cli.progress.LINE_EVERY_S", 0.01)
+    facts: Any = SimpleNamespace(launch=0, launches=6, elapsed_s=12.0, expected="about 4 s")
+    with progress.measure_progress("halo") as report:
+        report(facts)
+        time.sleep(0.1)
+    assert "halo: launch 1 of 6 (12 s, expected about 4 s), 0 s\n" in capsys.readouterr().err
 
 
 def test_the_time_left_of_a_step_follows_from_its_share(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,10 +157,8 @@ def byte_progress(name: str) -> Iterator[ByteCallback]:
 @contextmanager
 def measure_progress(name: str) -> Iterator[LaunchCallback]:
     """Show the present launch of a measurement beside its predicted duration."""
-    if not on_terminal():
-        yield LaunchLines(name)
-        return
-    with _status() as update:
+    with _status() if on_terminal() else _status_lines() as update:
+        update(f"{name}: starting")
         yield lambda facts: update(f"{name}: {_launch_text(facts)}")
 
 
@@ -317,28 +315,9 @@ class WorkLines:
         return f"{self._name}: {done}{step}, {wall_s:.0f} s{_left_text(work.left_s())}"
 
 
-class LaunchLines:
-    """Prints the progress of a measurement as lines."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._launch = -1
-        self._next_s = 0.0
-
-    def __call__(self, facts: "LaunchFacts") -> None:
-        """Print a line for a launch that has run for long, and every ten seconds."""
-        if facts.launch != self._launch:
-            self._launch, self._next_s = facts.launch, LINE_EVERY_S
-        if facts.elapsed_s >= self._next_s:
-            self._next_s = facts.elapsed_s + LINE_EVERY_S
-            notice(f"{self._name}: {_launch_text(facts)}")
-
-
 def _launch_text(facts: "LaunchFacts") -> str:
-    return (
-        f"launch {facts.launch + 1} of {facts.launches}, {facts.elapsed_s:.0f} s; "
-        f"expected {facts.expected}"
-    )
+    times = f"{facts.elapsed_s:.0f} s, expected {facts.expected}"
+    return f"launch {facts.launch + 1} of {facts.launches} ({times})"
 
 
 def share(facts: "RunFacts") -> float | None:
