@@ -5,22 +5,20 @@ use std::sync::Arc;
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::Kind;
-use etherweave_engine::params::{Fidelity, SimParams};
+use etherweave_engine::params::SimParams;
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
 use etherweave_host::message::MessageKind;
-use etherweave_host::{Endpoint, Host, Hosts, Intake, MessageNumbers, OWN_CORE, Protocol, RankState, Role, Thread};
+use etherweave_host::{Endpoint, Host, Hosts, OWN_CORE, RankState, Role, Thread};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
-use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Time};
+use etherweave_primitives::{Bytes, ChannelId, Duration, Time};
 use etherweave_topology::LinkClass;
-use etherweave_transport::ShortQueue;
 use etherweave_transport::connection::Alarm;
 use etherweave_workload::{Block, Op, Program};
 
+use crate::{DELAY, RATE, endpoint};
+
 /// The shard at the far end of all links, which does not exist.
 const ELSEWHERE: u32 = 1;
-const RATE: BitRate = BitRate::from_gbps(100);
-/// Delay from the last bit sent to service at the far end.
-const DELAY: Duration = Duration::from_ns(300);
 const END: Time = Time::from_ps(1_000_000_000);
 
 /// Wires with nothing at their ends.
@@ -74,38 +72,16 @@ fn sent(wires: &Wires) -> Vec<(Duration, u32)> {
     packets.map(|event| (event.time.since(Time::ZERO), outbox.packets[event.bits as usize].sender)).collect()
 }
 
-fn an_endpoint(wires: &Wires, host: HostIndex, number: u32) -> Endpoint {
-    Endpoint {
-        host,
-        thread: ThreadIndex::NONE,
-        remote: EndpointIndex::new(0),
-        route: 0,
-        first_egress: PortIndex::new(0),
-        behind: EndpointIndex::NONE,
-        number,
-        priority: 0,
-        is_in_ring: false,
-        behind_first: 0,
-        owner_waits_for: u64::MAX,
-        intake: Intake::default(),
-        protocol: Protocol::new(&wires.constants.params, 0, Fidelity::Packet, RATE),
-        resent_last: Time::ZERO,
-        incoming: ShortQueue::default(),
-        remote_link: PeerLink::to_shard(ELSEWHERE),
-        remote_port: PortIndex::new(0),
-        hosts: (0, 1),
-        warm_up_intake: 0,
-        numbers: MessageNumbers::default(),
-    }
-}
-
 #[test]
 fn a_nic_takes_packets_of_its_connections_in_turn_and_keeps_its_link_busy() {
     // Hosts use RoCE by default.
     let params = SimParams::default();
     let mut wires = wires(&params, 1);
     let (mut hosts, host) = add_host(&mut wires);
-    let ends = [4, 6].map(|number| hosts.nics.endpoints.push(an_endpoint(&wires, host, number)));
+    let ends = [4, 6].map(|number| {
+        let end = endpoint(&wires, host, ThreadIndex::NONE, PeerLink::to_shard(ELSEWHERE));
+        hosts.nics.endpoints.push(Endpoint { number, ..end })
+    });
     let payload = params.transport.payload().get();
     for end in ends {
         hosts.post_bytes(&mut wires, end, MessageKind::Eager, 0, 3 * payload);

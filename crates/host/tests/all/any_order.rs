@@ -7,22 +7,17 @@ use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::{Event, Kind};
 use etherweave_engine::packet::{PacketKind, flags};
-use etherweave_engine::params::{
-    CompletionOrder, Fidelity, LossDetection, Reliability, RoceParams, SimParams, Transport,
-};
+use etherweave_engine::params::{CompletionOrder, LossDetection, Reliability, RoceParams, SimParams, Transport};
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
-use etherweave_host::{
-    Endpoint, Host, Hosts, Intake, MessageNumbers, OWN_CORE, Protocol, RankState, Role, SinkState, SourceState, Thread,
-};
+use etherweave_host::{Host, Hosts, OWN_CORE, RankState, Role, SinkState, SourceState, Thread};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
-use etherweave_primitives::{BitRate, ChannelId, Duration, Rank, Time};
+use etherweave_primitives::{ChannelId, Duration, Rank, Time};
 use etherweave_topology::LinkClass;
-use etherweave_transport::ShortQueue;
 use etherweave_transport::connection::Alarm;
 use etherweave_workload::{Access, Block, Op, Program};
 
-const RATE: BitRate = BitRate::from_gbps(100);
-const DELAY: Duration = Duration::from_ns(300);
+use crate::{DELAY, RATE, endpoint};
+
 /// More than an eager message, so that the receiver reads it.
 const LONG: u64 = 64 << 10;
 
@@ -61,7 +56,7 @@ impl Pair {
             wires.channels.push(ChannelId::new(side));
             wires.ports.push(Port::new(RATE, Owner::Host(host), peer, DELAY, DELAY));
             let thread = hosts.processors.threads.push(Thread::new(host, &hosts.nics.hosts[host], 0, OWN_CORE, role));
-            let endpoint = hosts.nics.endpoints.push(endpoint(&wires, host, thread));
+            let endpoint = hosts.nics.endpoints.push(endpoint(&wires, host, thread, link));
             if let Role::Rank(rank) = &mut hosts.processors.threads[thread].role {
                 rank.connect(1 - side, None, endpoint);
             }
@@ -127,32 +122,6 @@ impl Pair {
             self.before_repair = Some((self.received(), self.open()));
         }
         self.hosts.arrive_at_host(&mut self.wires, host, event.packet());
-    }
-}
-
-fn endpoint(wires: &Wires, host: HostIndex, thread: ThreadIndex) -> Endpoint {
-    let (params, number) = (&wires.constants.params, host.get());
-    Endpoint {
-        host,
-        thread,
-        remote: EndpointIndex::new(1 - number),
-        route: number,
-        first_egress: PortIndex::new(number),
-        behind: EndpointIndex::NONE,
-        number,
-        priority: 0,
-        is_in_ring: false,
-        behind_first: 0,
-        owner_waits_for: u64::MAX,
-        intake: Intake::default(),
-        protocol: Protocol::new(params, 0, Fidelity::Packet, RATE),
-        resent_last: Time::ZERO,
-        incoming: ShortQueue::default(),
-        remote_link: PeerLink::to_shard(0),
-        remote_port: PortIndex::new(1 - number),
-        hosts: (number, 1 - number),
-        warm_up_intake: 0,
-        numbers: MessageNumbers::default(),
     }
 }
 
