@@ -51,17 +51,13 @@ pub(super) struct Occupations {
 impl Occupations {
     /// Those that ranks have noted, and iterations by job and rank.
     pub fn new(logs: &RankLogs, iterations: &[IterationRow]) -> Occupations {
-        let mut lengths: BTreeMap<(u32, Option<u32>, Option<u32>), u64> = BTreeMap::new();
+        let mut lengths = CallLengths::new();
         let mut calls: Vec<Vec<(Time, Call)>> = logs.ranks().iter().map(|rank| numbered(logs.calls(rank))).collect();
-        let key = |job: u32, call: &Call| (job, call.tag, call.number);
         for (rank, own) in logs.ranks().iter().zip(&calls) {
-            for (_, call) in own.iter().filter(|(_, call)| call.tag.is_some()) {
-                let longest = lengths.entry(key(rank.job, call)).or_default();
-                *longest = call.bytes.max(*longest);
-            }
+            own.iter().for_each(|(_, call)| lengthen(&mut lengths, rank.job, call));
         }
         for (rank, own) in logs.ranks().iter().zip(&mut calls) {
-            own.iter_mut().for_each(|(_, call)| call.bytes = *lengths.get(&key(rank.job, call)).unwrap_or(&0));
+            own.iter_mut().for_each(|(_, call)| call.bytes = length(&lengths, rank.job, call).unwrap_or(0));
         }
         let iterations = logs.ranks().iter().map(|rank| begun(of_rank(iterations, rank))).collect();
         Occupations { iterations, calls, lengths: of_graphs(logs) }
@@ -86,6 +82,21 @@ impl Occupations {
             calls.partition_point(|&(at, _)| at < time).checked_sub(1).map_or(Call::default(), |own| calls[own].1);
         Occupation { iteration: lasting(&self.iterations[measuring.number as usize], time), call }
     }
+}
+
+/// Longest message of calls [B]: by job and tag, then by number.
+type CallLengths = BTreeMap<(u32, u32), Vec<u64>>;
+
+fn lengthen(lengths: &mut CallLengths, job: u32, call: &Call) {
+    if let (Some(tag), Some(number)) = (call.tag, call.number) {
+        let longest = lengths.entry((job, tag)).or_default();
+        longest.resize(longest.len().max(number as usize + 1), 0);
+        longest[number as usize] = longest[number as usize].max(call.bytes);
+    }
+}
+
+fn length(lengths: &CallLengths, job: u32, call: &Call) -> Option<u64> {
+    lengths.get(&(job, call.tag?))?.get(call.number? as usize).copied()
 }
 
 /// Number of the iteration that began last of those of a rank that last just before a time.
