@@ -29,10 +29,10 @@ const NOT_KNOWN: u32 = 1;
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct CallRecords {
-    /// Rows in the order of time.
+    /// Rows of each thread in the order of time; without what it is at, until [`CallRecords::end`].
     pub rows: Log<CallRecord>,
-    /// Number of rows up to the last of each thread; 0 of none.
-    last: Vec<u32>,
+    /// Present call of each thread, or what is none; [`ThreadIndex::NONE`] before its first row.
+    present: Vec<CallRecord>,
 }
 
 impl CallRecords {
@@ -41,9 +41,11 @@ impl CallRecords {
         match op {
             Op::Isend { tag, bytes, .. } | Op::Irecv { tag, bytes, .. } => match collective::kind_of(tag) {
                 Some(_) => self.go_on(thread, (tag, bytes), at),
-                None => self.begin(thread, NO_CALL, at),
+                None => _ = self.begin(thread, NO_CALL, at),
             },
-            Op::Copy { .. } | Op::Prepare { .. } if self.tag(thread) == NO_CALL => self.begin(thread, NOT_KNOWN, at),
+            Op::Copy { .. } | Op::Prepare { .. } if self.present(thread).tag == NO_CALL => {
+                self.begin(thread, NOT_KNOWN, at);
+            }
             Op::OneSided { .. } | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => {
                 self.begin(thread, NO_CALL, at);
             }
@@ -51,39 +53,48 @@ impl CallRecords {
         }
     }
 
+    /// Adds what threads are at to the rows.
+    pub fn end(&mut self) {
+        let present = std::mem::take(&mut self.present).into_iter();
+        present.filter(|row| row.thread != ThreadIndex::NONE).for_each(|row| self.rows.push(row));
+    }
+
     /// Adds a message of a collective to the present call, or begins another.
     fn go_on(&mut self, thread: ThreadIndex, (tag, bytes): (u32, u64), at: Time) {
         let tag = collective::call_of(tag);
-        if self.tag(thread) == NOT_KNOWN {
-            self.last_mut(thread).tag = tag;
+        let present = self.present(thread);
+        if present.tag == NOT_KNOWN {
+            present.tag = tag;
         }
-        self.begin(thread, tag, at);
-        let row = self.last_mut(thread);
-        row.bytes = row.bytes.max(bytes);
+        let present = self.begin(thread, tag, at);
+        present.bytes = present.bytes.max(bytes);
     }
 
     /// Begins a call, or what is none, unless the thread is there.
-    fn begin(&mut self, thread: ThreadIndex, tag: u32, at: Time) {
-        if self.tag(thread) == tag {
-            return;
+    #[inline]
+    fn begin(&mut self, thread: ThreadIndex, tag: u32, at: Time) -> &mut CallRecord {
+        let present = self.present(thread);
+        if present.tag != tag {
+            let over = std::mem::replace(present, CallRecord { at, bytes: 0, tag, thread });
+            if over.thread != ThreadIndex::NONE {
+                self.rows.push(over);
+            }
         }
-        self.rows.push(CallRecord { at, bytes: 0, tag, thread });
+        self.present(thread)
+    }
+
+    #[inline]
+    fn present(&mut self, thread: ThreadIndex) -> &mut CallRecord {
         let place = thread.get() as usize;
-        self.last.resize(self.last.len().max(place + 1), 0);
-        self.last[place] = self.rows.len();
-    }
-
-    fn tag(&self, thread: ThreadIndex) -> u32 {
-        let last = self.last.get(thread.get() as usize).and_then(|rows| rows.checked_sub(1));
-        last.map_or(NO_CALL, |place| self.rows[place].tag)
-    }
-
-    fn last_mut(&mut self, thread: ThreadIndex) -> &mut CallRecord {
-        &mut self.rows[self.last[thread.get() as usize] - 1]
+        if place >= self.present.len() {
+            let nothing = CallRecord { at: Time::ZERO, bytes: 0, tag: NO_CALL, thread: ThreadIndex::NONE };
+            self.present.resize(place + 1, nothing);
+        }
+        &mut self.present[place]
     }
 }
 
 wire! {
     CallRecord { at, bytes, tag, thread }
-    CallRecords { rows, last }
+    CallRecords { rows, present }
 }

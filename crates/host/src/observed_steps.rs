@@ -18,18 +18,18 @@ impl Processors {
     #[inline(never)]
     pub(super) fn note_task(&mut self, wires: &Wires, thread: ThreadIndex, end: Time, times: StepTimes) {
         let state = &self.threads[thread];
-        let Some(task) = state.current else { return };
+        let Some(task) = &state.current else { return };
         let (is_of_rank, may_be_postponed) = (state.is_of_rank(), state.core != OWN_CORE);
         let next = self.records.next;
         let own = (EndpointIndex::NONE, StepRecord::of_tag(self.records.next_tag));
         let (kind, message) = match task {
-            Task::Handle(endpoint, message) if Neighbour::of(endpoint).is_some() => {
+            &Task::Handle(endpoint, ref message) if Neighbour::of(endpoint).is_some() => {
                 (StepKind::Handle, (endpoint, StepRecord::of_tag(Some(message.tag))))
             }
-            Task::Handle(endpoint, message) => (StepKind::Handle, (endpoint, message.end)),
-            Task::Write(endpoint, _) => (StepKind::Write, (endpoint, self.records.acknowledged)),
+            &Task::Handle(endpoint, ref message) => (StepKind::Handle, (endpoint, message.end)),
+            &Task::Write(endpoint, _) => (StepKind::Write, (endpoint, self.records.acknowledged)),
             Task::Read(..) => (StepKind::Read, (EndpointIndex::NONE, 0)),
-            Task::Step(endpoint) if next == Some(ActivityKind::Send) && self.is_socket(wires, thread, endpoint) => {
+            &Task::Step(endpoint) if next == Some(ActivityKind::Send) && self.is_socket(wires, thread, endpoint) => {
                 (StepKind::SocketSend, own)
             }
             Task::Step(_) | Task::Post => (StepKind::Operation(next.unwrap_or(ActivityKind::Wait)), own),

@@ -55,9 +55,6 @@ pub struct StepTimes {
     pub copied: Duration,
 }
 
-/// Stands where a message answers none.
-const NO_ANSWER: u64 = u64::MAX;
-
 /// Where a message began its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PostRecord {
@@ -67,19 +64,10 @@ pub struct PostRecord {
     pub end: u64,
     /// Its length there [B].
     pub bytes: u64,
-    /// End of the message in the other direction that a NIC answers by this one [B]; `NO_ANSWER` of others.
-    answers: u64,
     /// The sending end of its connection.
     pub endpoint: EndpointIndex,
     /// MPI tag.
     pub tag: u32,
-}
-
-impl PostRecord {
-    /// End of the message in the other direction that a NIC answers by this one [B].
-    pub fn answers(&self) -> Option<u64> {
-        (self.answers != NO_ANSWER).then_some(self.answers)
-    }
 }
 
 /// When the last byte of a message was at the NIC of its receiver. A byte that is sent again may come later.
@@ -117,6 +105,8 @@ pub struct RankRecords {
     times: Log<StepTimes>,
     /// Messages that were posted.
     pub posted: Log<PostRecord>,
+    /// Rows of those by which a NIC answers a message in the other direction, with the end of that [B].
+    answers: Vec<(u32, u64)>,
     /// Messages that a kernel takes from there whose last byte has come to the NIC.
     pub arrived: Log<ArrivalRecord>,
     /// Messages that were sent.
@@ -152,7 +142,14 @@ impl RankRecords {
         }
     }
 
+    /// End of the message in the other direction that a NIC answers by that of a row in `posted` [B].
+    pub fn answers(&self, row: u32) -> Option<u64> {
+        let place = self.answers.binary_search_by_key(&row, |&(row, _)| row).ok()?;
+        Some(self.answers[place].1)
+    }
+
     /// Adds a step; interrupts may postpone its end.
+    #[inline]
     pub(super) fn add_step(
         &mut self,
         (thread, kind): (ThreadIndex, StepKind),
@@ -201,9 +198,10 @@ impl RankRecords {
     #[cold]
     #[inline(never)]
     pub(super) fn post(&mut self, endpoint: EndpointIndex, (end, bytes, tag): (u64, u64, u32), at: Time) -> u32 {
-        let answers = self.answered.unwrap_or(NO_ANSWER);
-        self.posted.push(PostRecord { at, end, bytes, answers, endpoint, tag });
-        self.posted.len() - 1
+        let row = self.posted.len();
+        self.answers.extend(self.answered.map(|end| (row, end)));
+        self.posted.push(PostRecord { at, end, bytes, endpoint, tag });
+        row
     }
 }
 
@@ -213,11 +211,11 @@ wire! {
         kind: StepKind::number => StepKind::of_number
     }
     StepTimes { worked, copied }
-    PostRecord { at, end, bytes, answers, endpoint, tag }
+    PostRecord { at, end, bytes, endpoint, tag }
     ArrivalRecord { at, end, endpoint }
     EndRecord { at, bytes, tag, thread, endpoint }
     RankRecords {
-        steps, times, posted, arrived, sent, received, calls, ended, has_transfers, next, next_tag, answered,
+        steps, times, posted, answers, arrived, sent, received, calls, ended, has_transfers, next, next_tag, answered,
         acknowledged, postponable
     }
 }

@@ -1,6 +1,6 @@
 //! Notes of ranks, by rank and by connection: logs of shards, and the place of each row of them.
 
-use etherweave_host::{CallRecord, EndRecord, Hosts, Neighbour, PostRecord, RankRecords, Role, StepKind, StepTimes};
+use etherweave_host::{CallRecord, EndRecord, Hosts, Neighbour, RankRecords, Role, StepKind, StepTimes};
 use etherweave_kernel::{Log, indices::EndpointIndex, indices::ThreadIndex, wire};
 use etherweave_primitives::Time;
 
@@ -22,6 +22,8 @@ struct RankEnd {
     number: u32,
     /// The other rank; [`NO_RANK`] where ranks have no part in it.
     peer: u32,
+    /// Whether it sends answers, before which later messages may go.
+    has_answers: bool,
 }
 
 /// Stands for no rank.
@@ -39,7 +41,7 @@ pub(super) struct HostsLog {
 
 wire! {
     RankThread { job, rank, host, thread, is_graph }
-    RankEnd { number, peer }
+    RankEnd { number, peer, has_answers }
     HostsLog { records, ranks, threads, ends }
 }
 
@@ -47,8 +49,12 @@ impl HostsLog {
     /// Takes what the hosts of a shard have noted, which begins anew.
     pub fn take(hosts: &mut Hosts) -> HostsLog {
         let mut records = std::mem::take(&mut hosts.processors.records);
+        records.calls.end();
+        let mut ends = ends(hosts);
         for (row, end) in hosts.nics.answer_ends.drain(..) {
-            records.posted[row].end = end;
+            let answer = &mut records.posted[row];
+            answer.end = end;
+            ends[answer.endpoint.get() as usize].has_answers = true;
         }
         let (mut ranks, mut threads) = (Vec::new(), Vec::new());
         for (number, thread) in hosts.processors.threads.iter().enumerate() {
@@ -63,7 +69,7 @@ impl HostsLog {
                 Role::Source(_) | Role::Sink(_) => NO_RANK,
             });
         }
-        HostsLog { records, ranks, threads, ends: ends(hosts) }
+        HostsLog { records, ranks, threads, ends }
     }
 
     /// The rank of a thread; streams of other jobs have none.
@@ -96,7 +102,8 @@ impl HostsLog {
 /// Ends of connections of ranks, by endpoint.
 fn ends(hosts: &Hosts) -> Vec<RankEnd> {
     let endpoints = &hosts.nics.endpoints;
-    let mut ends: Vec<RankEnd> = endpoints.iter().map(|end| RankEnd { number: end.number, peer: NO_RANK }).collect();
+    let mut ends: Vec<RankEnd> =
+        endpoints.iter().map(|end| RankEnd { number: end.number, peer: NO_RANK, has_answers: false }).collect();
     let ranks = hosts.processors.threads.iter().filter_map(|thread| match &thread.role {
         Role::Rank(state) => Some(state),
         Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => None,
@@ -233,21 +240,22 @@ impl RankLogs {
 
     /// The post until a time that completed a message.
     pub fn post(&self, name: MessageName, until: Time) -> Option<Post> {
-        let row = self.posted(name)?;
-        let answers = row.answers().map(|end| MessageName { connection: name.connection ^ 1, end });
+        let (records, place) = self.posted(name)?;
+        let row = &records.posted[place];
+        let answers = records.answers(place).map(|end| MessageName { connection: name.connection ^ 1, end });
         (row.at <= until).then_some(Post { at: row.at, answers, bytes: row.bytes })
     }
 
     /// Tag of a message that a step handles.
     pub fn tag(&self, handled: &Handled) -> Option<u32> {
-        handled.tag.or_else(|| self.posted(handled.name?).map(|row| row.tag))
+        handled.tag.or_else(|| self.posted(handled.name?).map(|(records, place)| records.posted[place].tag))
     }
 
-    fn posted(&self, name: MessageName) -> Option<&PostRecord> {
+    fn posted(&self, name: MessageName) -> Option<(&RankRecords, u32)> {
         let (SortedLog { log, posted, .. }, endpoint) = self.end(name.connection)?;
         let (posted, rows) = (posted.of(endpoint), &log.records.posted);
         let place = posted.partition_point(|&place| rows[place].end < name.end);
-        posted.get(place).map(|&place| &rows[place])
+        posted.get(place).map(|&place| (&log.records, place))
     }
 
     /// When the last byte of a message was at the NIC of its receiver: the last time in a span that it came.
@@ -340,18 +348,19 @@ struct SortedLog {
 impl SortedLog {
     fn new(log: HostsLog, until: Time) -> SortedLog {
         let RankRecords { steps, posted, arrived, .. } = &log.records;
-        let ended = steps.iter().map(|step| (step.end <= until).then(|| log.threads[step.thread.get() as usize]));
-        let mut by_rank = Groups::new(log.ranks.len(), ended);
+        let rank_of = |thread: ThreadIndex| log.threads[thread.get() as usize];
+        let mut by_rank = Groups::new(log.ranks.len(), steps, |step| (step.end <= until).then(|| rank_of(step.thread)));
         // Steps of one thread follow each other, but for transfers in a node; those of several streams overlap.
         for rank in (0..log.ranks.len()).filter(|&rank| log.may_overlap(rank)) {
             by_rank.of_mut(rank).sort_by_key(|&place| (steps[place].end, steps[place].start, steps[place].thread));
         }
         let rows = posted;
-        let mut posted = Groups::new(log.ends.len(), rows.iter().map(|row| Some(row.endpoint.get())));
-        (0..log.ends.len()).for_each(|end| posted.of_mut(end).sort_by_key(|&place| rows[place].end));
-        let arrived = Groups::new(log.ends.len(), arrived.iter().map(|row| Some(row.endpoint.get())));
-        let callers = log.records.calls.rows.iter().map(|row| Some(log.threads[row.thread.get() as usize]));
-        let calls = Groups::new(log.ranks.len(), callers);
+        let mut posted = Groups::new(log.ends.len(), rows, |row| Some(row.endpoint.get()));
+        for (end, _) in log.ends.iter().enumerate().filter(|(_, end)| end.has_answers) {
+            posted.of_mut(end).sort_by_key(|&place| rows[place].end);
+        }
+        let arrived = Groups::new(log.ends.len(), arrived, |row| Some(row.endpoint.get()));
+        let calls = Groups::new(log.ranks.len(), &log.records.calls.rows, |row| Some(rank_of(row.thread)));
         let mut ended = vec![None; log.ranks.len()];
         log.records
             .ended
@@ -370,19 +379,22 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(count: usize, groups: impl Iterator<Item = Option<u32>> + Clone) -> Groups {
+    /// Groups rows by a number below `count`; those without one are left out. Rows are read once.
+    fn new<T>(count: usize, rows: &Log<T>, group: impl Fn(&T) -> Option<u32>) -> Groups {
         let mut starts = vec![0; count + 1];
-        groups.clone().flatten().for_each(|group| starts[group as usize + 1] += 1);
-        for group in 0..count {
-            starts[group + 1] += starts[group];
+        let mut groups = Vec::with_capacity(rows.len() as usize);
+        for row in rows.iter() {
+            let group = group(row).unwrap_or(count as u32);
+            starts[group as usize] += 1;
+            groups.push(group);
         }
+        let mut sum = 0;
+        starts.iter_mut().for_each(|start| sum += std::mem::replace(start, sum));
         let (mut next, mut places) = (starts.clone(), vec![0; starts[count] as usize]);
-        for (place, group) in groups.enumerate() {
-            if let Some(group) = group {
-                let next = &mut next[group as usize];
-                places[*next as usize] = place as u32;
-                *next += 1;
-            }
+        for (place, &group) in (0..).zip(&groups).filter(|(_, group)| (**group as usize) < count) {
+            let next = &mut next[group as usize];
+            places[*next as usize] = place;
+            *next += 1;
         }
         Groups { places, starts }
     }
