@@ -290,6 +290,45 @@ def test_a_receiver_that_is_slower_than_its_link_limits_as_a_host(nic: dict[str,
     assert (answers["bus"].saved or 0.0) > 0.85
 
 
+MARKS = {"queue_min": "0B", "queue_max": "0B", "share_max": 1.0}
+SWIFT = {"reliability": "selective_repeat", "ack_every": 1, "swift": {"base_target": "1us"}}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "kind"),
+    [
+        ({"transport": {"roce": {}}}, "link"),
+        ({"transport": {"uet": {}}}, "link"),
+        # A round trip takes 20 times its target: the link is busy for a thirtieth of the time.
+        (
+            {
+                "transport": {"roce": SWIFT},
+                "topology": {"single_switch": {"hosts": 2, "cable": "1km"}},
+            },
+            "window",
+        ),
+        # All packets are marked, and the link is busy for two thirds of the time.
+        (
+            {"transport": {"uet": {"nscc": {"base_round_trip": "2us"}}}, "switch": {"ecn": MARKS}},
+            "window",
+        ),
+    ],
+)
+def test_a_link_or_the_congestion_control_of_its_sender_is_named(
+    scenario: dict[str, Any], kind: str
+) -> None:
+    bandwidth = {"bytes": "1MiB", "window": 16, "iterations": 2, "warm_up": 0}
+    base = {
+        "topology": {"single_switch": {"hosts": 2}},
+        "host": {"mpi_roce": {"eager_max": "16MiB"}},
+        "observe": {"ranks": True, "waits": True},
+        "job": [{"name": "bw", "workload": {"osu_bw": bandwidth}}],
+    }
+    (job,) = limits(etherweave.run({**base, **scenario}))
+    assert next(iter(job.kinds_ns)) == kind
+    assert job.kinds_ns[kind] > 0.9 * job.time_ns
+
+
 def test_ports_are_divided_only_where_ranks_are_observed() -> None:
     with pytest.raises(etherweave.ScenarioError, match=r"observe\.waits: true; expected false, or"):
         etherweave.run(INCAST, {"observe.waits": True})
