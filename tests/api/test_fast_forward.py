@@ -108,7 +108,7 @@ def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
         ),
         (
             {"job.0.workload.all_to_all.iterations": 15},
-            "without a long loop; expected a job of ranks whose loop has 16 repetitions or more",
+            "with a longest loop of 15 repetitions, of rank 0 of job exchange; expected",
         ),
         ({"run.fast_forward": {"error": 2}}, "run.fast_forward.error"),
         ({"run.fast_forward": {"error": 1}}, "expected at most 0.1, a share such as 0.01 for 1 %"),

@@ -1,8 +1,10 @@
 //! `run.fast_forward`: repetitions of loops that are not simulated.
 
+use std::cmp::Reverse;
+
 use etherweave_primitives::{InputError, params};
 use etherweave_sim::{Job, Report, SkipLevel, SkipLimits, SkipRow};
-use etherweave_workload::{LoopPlace, Program, Share, Traffic};
+use etherweave_workload::{LoopPlace, Share, Traffic};
 
 use crate::Scenario;
 
@@ -54,15 +56,25 @@ pub(crate) fn check_built(scenario: &Scenario, jobs: &[Job], has_capture: bool) 
     }
     let expected = "no --pcap: frames that are skipped cannot be written";
     InputError::unless(!has_capture, KEY, "with --pcap", expected)?;
+    let loops = jobs.iter().filter_map(|job| Some((longest_loop(&job.traffic)?, &job.name)));
+    let longest = loops.min_by_key(|&((repetitions, _), _)| Reverse(repetitions));
+    let is_long = longest.is_some_and(|((repetitions, _), _)| repetitions >= LoopPlace::TIMES_MIN);
+    let value = longest.map_or("without a job of ranks".to_owned(), |((repetitions, rank), name)| {
+        format!("with a longest loop of {repetitions} repetitions, of rank {rank} of job {name}")
+    });
     let expected = format!("a job of ranks whose loop has {} repetitions or more", LoopPlace::TIMES_MIN);
-    InputError::unless(jobs.iter().any(|job| has_long_loop(&job.traffic)), KEY, "without a long loop", expected)
+    InputError::unless(is_long, KEY, value, expected)
 }
 
-fn has_long_loop(traffic: &Traffic) -> bool {
+/// Repetitions of the longest loop of a job, and its first rank that has it.
+fn longest_loop(traffic: &Traffic) -> Option<(u32, usize)> {
     match traffic {
-        Traffic::Ranks(programs) => programs.iter().any(Program::has_long_loop),
-        Traffic::Graphs { iterations, .. } => *iterations >= LoopPlace::TIMES_MIN,
-        Traffic::Streams(_) => false,
+        Traffic::Ranks(programs) => {
+            let loops = programs.iter().enumerate().map(|(rank, program)| (program.repetitions_max(), rank));
+            loops.min_by_key(|&(repetitions, _)| Reverse(repetitions))
+        }
+        Traffic::Graphs { iterations, .. } => Some((*iterations, 0)),
+        Traffic::Streams(_) => None,
     }
 }
 

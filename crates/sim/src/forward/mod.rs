@@ -75,10 +75,9 @@ pub(crate) struct FastForward {
 impl FastForward {
     /// State before the first event of a run in which all jobs have begun by `from`.
     pub fn new(limits: SkipLimits, seed: u64, from: Time) -> FastForward {
-        let obstacle = Some(format!("the first rank that is not done is in no loop of {}", LoopPlace::TIMES_MIN));
         let (series, skips, shadows) = (Series::default(), Vec::new(), Vec::new());
-        let (job, candidates, shadow, is_blocked, has_ended) = (None, [None, None], None, false, false);
-        let is_complete = true;
+        let (job, obstacle, candidates, shadow) = (None, None, [None, None], None);
+        let (is_blocked, is_complete, has_ended) = (false, true, false);
         FastForward {
             limits,
             seed,
@@ -183,6 +182,11 @@ impl Simulation {
         let least = own.iter().flatten().map(|&(rank, _)| rank).min();
         let job = processes.share(least).into_iter().flatten().min();
         if forward.job != job {
+            if let (None, Some((job, rank))) = (forward.job, job) {
+                let (name, times) = (&self.names.jobs[job as usize], LoopPlace::TIMES_MIN);
+                forward.obstacle =
+                    Some(format!("rank {rank} of job {name} begins in no loop of {times} repetitions or more"));
+            }
             forward.job = job;
             forward.restart();
         }

@@ -29,10 +29,15 @@ impl LoopPlace {
 }
 
 impl Program {
+    /// Repetitions of its longest loop.
+    pub fn repetitions_max(&self) -> u32 {
+        let times = self.blocks.iter().map(|block| block.repeat).chain(self.loops.iter().map(|each| each.times));
+        times.max().unwrap_or(0)
+    }
+
     /// Whether a loop has so many repetitions that some may be skipped.
     pub fn has_long_loop(&self) -> bool {
-        let times = self.blocks.iter().map(|block| block.repeat).chain(self.loops.iter().map(|each| each.times));
-        times.max().is_some_and(|times| times >= LoopPlace::TIMES_MIN)
+        self.repetitions_max() >= LoopPlace::TIMES_MIN
     }
 }
 
