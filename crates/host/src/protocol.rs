@@ -217,9 +217,9 @@ macro_rules! protocols {
             }
 
             /// See [`ConnectionState::slow_state`].
-            pub fn slow_state(&self) -> SlowState {
+            pub fn slow_state(&self, since: Time, sending: SendState) -> SlowState {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.slow_state(),)*
+                    $(Protocol::$protocol { state, .. } => state.slow_state(since, sending),)*
                 }
             }
 

@@ -12,6 +12,7 @@ use etherweave_primitives::{BitRate, Time};
 
 use crate::packet::{PacketKind, TransportPacket};
 use crate::roce::{Answer, Operation, Reception};
+use crate::tcp::Limits;
 use crate::telemetry::PathTelemetry;
 use crate::uet::GrantPace;
 use crate::{Headers, Ranges, SackBlocks, Transport, TransportParams};
@@ -58,14 +59,12 @@ etherweave_kernel::wire! { ReceivedCounts { out_of_order, naks, resent_last } }
 /// Numbers of a state that may go on to change for as long as a connection is used.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SlowState {
-    /// Slow-start threshold [B].
-    pub threshold: u64,
-    /// Send buffer that autotuning allows [B].
-    pub send_buffer: u64,
-    /// Bytes that may be unacknowledged: a receive buffer above the congestion window decides nothing [B].
-    pub receive_buffer: u64,
-    /// Data that has arrived and waits for its acknowledgement [B].
-    pub unanswered: u64,
+    /// Limits of the sender that have held data back.
+    pub limits: Limits,
+    /// Data in flight of a transport that acknowledges every message [B].
+    pub in_flight: u64,
+    /// Last acknowledgement that was sent, where data has arrived that waits for the next.
+    pub waits_since: Option<Time>,
     /// Acknowledgements that are still sent at once.
     pub quick_acks: u64,
 }
@@ -98,9 +97,11 @@ pub trait ConnectionState {
     /// Window and rate of the sending side.
     fn send_state(&self, now: Time, transport: &Transport) -> SendState;
 
-    /// Parts that may go on to change from message to message, beside windows, data in flight and rate.
-    fn slow_state(&self) -> SlowState {
-        SlowState::default()
+    /// Parts that may go on to change from message to message, beside the rate: limits that have held data back, and
+    /// data that has arrived, since a time. By default window and data in flight.
+    fn slow_state(&self, _since: Time, sending: SendState) -> SlowState {
+        let SendState { window, in_flight, .. } = sending;
+        SlowState { limits: Limits { window, ..Limits::default() }, in_flight, ..SlowState::default() }
     }
 
     /// State that decides what it will do, beside the above, as a word that is the same whenever that is and however

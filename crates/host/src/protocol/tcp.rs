@@ -38,12 +38,11 @@ impl ConnectionState for TcpState {
         SendState { window: self.sender.congestion_window(), in_flight: self.sender.in_flight(), rate: None }
     }
 
-    fn slow_state(&self) -> SlowState {
+    fn slow_state(&self, since: Time, _: SendState) -> SlowState {
         SlowState {
-            threshold: self.sender.slow_start_threshold(),
-            send_buffer: self.sender.buffer_limit(),
-            receive_buffer: self.sender.window(),
-            unanswered: self.receiver.unanswered(),
+            limits: self.sender.limits(since),
+            in_flight: 0,
+            waits_since: self.receiver.waits_since(since),
             quick_acks: self.receiver.quick_acks_left().into(),
         }
     }
@@ -139,7 +138,7 @@ impl Hosts {
         let end = state.posted;
         let is_inline = matches!(kind, MessageKind::Eager | MessageKind::Fragment | MessageKind::RequestToSend)
             && state.writes.is_empty();
-        let written = if is_inline { length.min(state.sender.send_buffer_free()) } else { 0 };
+        let written = if is_inline { state.sender.writable(wires.now, length) } else { 0 };
         if written < length {
             let completes = kind == MessageKind::Payload;
             state.writes.push_back(PendingWrite {
@@ -176,7 +175,7 @@ impl Hosts {
         let thread = end.thread;
         let state = end.tcp();
         let Some(first) = state.writes.front() else { return };
-        let has_room = state.sender.is_writable(first.left.min(offload));
+        let has_room = state.sender.is_writable(wires.now, first.left.min(offload));
         if has_room && !std::mem::replace(&mut state.is_write_assigned, true) {
             self.assign(wires, thread, Task::Write(endpoint, 0));
         }
@@ -272,7 +271,7 @@ impl Nics {
         let state = self.endpoints[endpoint].tcp();
         let first = state.writes.front().expect("a write was assigned for it");
         let PendingWrite { left, is_new, .. } = *first;
-        let bytes = left.min(offload).min(state.sender.send_buffer_free());
+        let bytes = state.sender.writable(wires.now, left.min(offload));
         let calls = if is_stream { u64::from(is_new) } else { 1 };
         (bytes, calls)
     }

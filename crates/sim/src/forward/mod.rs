@@ -225,14 +225,15 @@ impl Simulation {
         });
         let (job, _) = forward.job.expect("a job is watched");
         let expected = ExpectedTurn { job, time, done: place.done, period };
-        let Standing { digest, offsets, slow, loops, packets, has_streams, obstacle, left_out } =
+        let Standing { digest, offsets, slow, waits_since, loops, packets, has_streams, obstacle, left_out } =
             self.standing(at, expected, processes);
         let key = |place: LoopPlace| (place.first, place.times);
         if forward.series.last().is_some_and(|last| key(last.place) != key(place) || last.place.done >= place.done) {
             forward.restart();
         }
         let packets = if has_streams { packets } else { 0 };
-        forward.series.push(Turn { time, place, digest, offsets: offsets.map(|sum| sum as i64), slow, packets });
+        let (offsets, waits_since) = (offsets.map(|sum| sum as i64), waits_since.unwrap_or(Time::MAX));
+        forward.series.push(Turn { time, place, digest, offsets, slow, waits_since, packets });
         let is_complete = left_out.is_none();
         forward.is_complete = is_complete;
         forward.has_ended = !is_complete && forward.limits.error == Share::NONE;

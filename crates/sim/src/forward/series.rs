@@ -20,16 +20,20 @@ pub(super) const PROJECTIONS: usize = 8;
 const DRIFT: f64 = 0.6;
 
 /// Parts of states of connections that may change for long.
-pub(super) const SLOW: [&str; 8] = [
+pub(super) const SLOW: [&str; 9] = [
     "windows",
     "data in flight",
     "rates",
     "slow-start thresholds",
     "send buffers",
     "receive windows",
-    "data that waits for its acknowledgement",
     "acknowledgements that are sent at once",
+    "unused windows",
+    "unacknowledged data",
 ];
+
+/// Place of acknowledgements that are sent at once, behind which are parts without an effect of their own.
+const QUICK_ACKS: usize = 6;
 
 /// Digest of the events from one turn of a loop to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -91,6 +95,8 @@ pub(super) struct Turn {
     pub offsets: [i64; PROJECTIONS],
     /// Sums over connections of each part of [`SLOW`].
     pub slow: [u64; SLOW.len()],
+    /// Earliest of the last acknowledgements behind which data waits that has arrived since the turn before.
+    pub waits_since: Time,
     /// Packet-hops since the start of the run, of jobs without a loop too; 0 where all have loops.
     pub packets: u64,
 }
@@ -198,24 +204,58 @@ impl Series {
         let is_repeating = || self.len() <= REPEATED_MIN || (1..=PERIOD_MAX).any(|period| self.is_repeated(period));
         match level {
             SkipLevel::Repeated => is_complete.then(|| if is_repeating() { 1 } else { REPEATED_MIN + 1 }),
-            SkipLevel::Steady => (error > Share::NONE).then(|| turns + (turns + 1).saturating_sub(self.len())),
+            SkipLevel::Steady => (error > Share::NONE).then(|| turns + (turns + 1).saturating_sub(self.turns_alike())),
         }
+    }
+
+    /// Turns of which a plateau must last for half: those behind the last of the acknowledgements that are sent at
+    /// once, where these have come to an end, or all.
+    fn turns_alike(&self) -> usize {
+        let left = || self.turns.iter().rev().map(|turn| turn.slow[QUICK_ACKS]);
+        let equal = left().zip(left().skip(1)).take_while(|(last, before)| last == before).count() + 1;
+        let have_ended = equal > BATCHES * BATCH_MIN && left().is_sorted();
+        if have_ended { equal.min(self.len()) } else { self.len() }
     }
 
     /// Turns of a batch, so that all are at least half of the turns so far.
     fn batch(&self) -> usize {
-        let mut batches = std::iter::successors(Some(BATCH_MIN), |batch| Some(2 * batch));
-        batches.find(|batch| 2 * BATCHES * batch >= self.len()).unwrap_or(BATCH_MIN)
+        let (alike, mut batches) =
+            (self.turns_alike(), std::iter::successors(Some(BATCH_MIN), |batch| Some(2 * batch)));
+        batches.find(|batch| 2 * BATCHES * batch >= alike).unwrap_or(BATCH_MIN)
     }
 
     /// Batches of the last turns, of half of all or more, if their means agree: what lasts for a shorter time may end.
     fn steady(&self, error: Share) -> Result<usize, String> {
-        let turns = BATCHES * self.batch();
-        if turns >= self.len() {
-            let (count, batch) = (self.len(), turns / BATCHES);
-            return Err(format!("{count} repetitions in a row are too few for four batches of {batch}"));
+        let (count, least) = (self.turns_alike(), self.batch());
+        if BATCHES * least >= count {
+            return Err(format!("{count} repetitions in a row are too few for four batches of {least}"));
         }
+        let mut batches = (least..count.div_ceil(BATCHES)).step_by(BATCH_MIN);
+        let turns = BATCHES * batches.find(|batch| self.has_acknowledgements(BATCHES * batch)).unwrap_or(least);
         self.check_steady(turns, error).map(|()| turns)
+    }
+
+    /// Whether data waits for its acknowledgement for longer than the fewest turns of a batch. Acknowledgements are
+    /// then events that may move ranks against each other, now and then into another order that lasts, which depends
+    /// on all of the states of connections.
+    fn has_long_waits(&self, turns: usize) -> bool {
+        let start = |turn: usize| self.turns[turn - BATCH_MIN].time;
+        (self.len() - turns..self.len()).any(|turn| turn >= BATCH_MIN && self.turns[turn].waits_since < start(turn))
+    }
+
+    /// Largest less smallest offset between ranks in the last turns [ps].
+    fn offset_range(&self, turns: usize) -> f64 {
+        let range = |projection: usize| {
+            let offsets = || self.turns[self.len() - turns..].iter().map(|turn| turn.offsets[projection]);
+            offsets().max().unwrap_or(0).abs_diff(offsets().min().unwrap_or(0))
+        };
+        (0..PROJECTIONS).map(range).max().unwrap_or(0) as f64
+    }
+
+    /// Whether all data that waits for an acknowledgement in the last batch waits behind one in the last turns.
+    fn has_acknowledgements(&self, turns: usize) -> bool {
+        let (start, last) = (self.turns[self.len() - 1 - turns].time, &self.turns[self.len() - turns / BATCHES..]);
+        last.iter().all(|turn| turn.waits_since >= start)
     }
 
     /// Rejects turns whose batches differ in time or packets, or whose ranks drift against each other so far that they
@@ -241,9 +281,14 @@ impl Series {
                 "ranks drift by {drift:.3} ns in what is left, of which {allowed:.3} ns are within the error"
             ));
         }
-        if let Some(name) = SLOW.iter().zip(0..).find_map(|(name, part)| self.has_trend(turns, part).then_some(name)) {
+        let are_moved = self.has_long_waits(turns) && self.offset_range(turns) > allowed;
+        let mut parts = SLOW.iter().zip(0..if are_moved { SLOW.len() } else { QUICK_ACKS + 1 });
+        if let Some(name) = parts.find_map(|(name, part)| self.has_trend(turns, part).then_some(name)) {
             let batch = turns / BATCHES;
             return Err(format!("{name} of connections still change between batches of {batch} repetitions"));
+        }
+        if !self.has_acknowledgements(turns) {
+            return Err(format!("connections acknowledge data less often than in {turns} repetitions"));
         }
         Ok(())
     }
@@ -317,7 +362,8 @@ mod tests {
             time += Duration::from_ps(span);
             let place = LoopPlace { first: 0, times: 1000, done };
             let digest = Digest { connections: states, ..Digest::default() };
-            series.push(Turn { time, place, digest, offsets: [0; PROJECTIONS], slow: [0; SLOW.len()], packets: 0 });
+            let (offsets, slow, waits_since) = ([0; PROJECTIONS], [0; SLOW.len()], Time::MAX);
+            series.push(Turn { time, place, digest, offsets, slow, waits_since, packets: 0 });
         }
         series
     }
@@ -387,6 +433,48 @@ mod tests {
         let saw = |turn: u64| turn % 35;
         assert!(reason(30, saw).is_some() && reason(64, saw).is_some() && reason(300, saw).is_none());
         assert!(reason(32, |_| 7).is_none() && reason(32, |turn| turn % 2).is_none());
+    }
+
+    #[test]
+    fn turns_before_the_last_acknowledgement_of_quick_mode_are_not_alike() {
+        let alike = |left: fn(u64) -> u64| {
+            let mut series = series((0..40).map(|turn| (10_000, turn)));
+            for (number, turn) in (0..).zip(&mut series.turns) {
+                turn.slow[QUICK_ACKS] = left(number);
+            }
+            (series.turns_alike(), series.batch())
+        };
+        assert_eq!(alike(|_| 0), (40, 8));
+        assert_eq!(alike(|turn| 15 - turn.min(15)), (25, 4), "from turn 15 on");
+        assert_eq!(alike(|turn| 30 - turn.min(30)), (40, 8), "too short");
+        assert_eq!(alike(|turn| if turn == 5 { 16 } else { 0 }), (40, 8), "a silence begins quick mode again");
+    }
+
+    #[test]
+    fn turns_behind_an_acknowledgement_are_compared_where_data_waits_for_the_next() {
+        let mut series = series((0..32).map(|turn| (10_000, turn)));
+        let mut turns = |acknowledged: usize| {
+            let waits_since = series.turns[acknowledged].time;
+            series.turns.iter_mut().for_each(|turn| turn.waits_since = waits_since);
+            series.steady(error()).ok()
+        };
+        // Four batches of 4 begin behind turn 15, four of 7 behind turn 3: none is longer by a multiple of 4.
+        assert_eq!([15, 14, 0].map(&mut turns), [Some(16), None, None]);
+    }
+
+    #[test]
+    fn windows_without_effect_count_where_late_acknowledgements_move_ranks() {
+        let is_steady = |offset: i64, acknowledged: usize| {
+            let mut series = series((0..32).map(|turn| (10_000, turn)));
+            let waits_since = series.turns[acknowledged].time;
+            for (number, turn) in (0..).zip(&mut series.turns) {
+                turn.offsets[0] = number as i64 % 2 * offset;
+                (turn.slow[QUICK_ACKS + 1], turn.waits_since) = (number, waits_since);
+            }
+            series.steady(error()).is_ok()
+        };
+        // Data of turns 27 to 31 waits for less than five turns behind the 27th; 1 % of a turn is 100 ps.
+        assert!(is_steady(100, 20) && !is_steady(101, 20) && is_steady(101, 27));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use etherweave_engine::{fingerprint::Fingerprint, frame::pause::priorities};
 use etherweave_host::{Host, Role, SinkState};
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{Duration, Priority, Time, mix};
-use etherweave_transport::connection::{SendState, SlowState};
+use etherweave_transport::{connection::SlowState, tcp::Limits};
 use etherweave_workload::LoopPlace;
 
 use super::series::{Digest, PROJECTIONS, SLOW};
@@ -58,6 +58,8 @@ pub(super) struct Standing {
     pub offsets: [u64; PROJECTIONS],
     /// Sums over connections, with random weights, of parts of their states that may change for long.
     pub slow: [u64; SLOW.len()],
+    /// Earliest of the last acknowledgements of connections on which data has arrived that waits for the next.
+    pub waits_since: Option<Time>,
     /// Loops of jobs, ordered.
     pub loops: Vec<JobLoop>,
     /// Packet-hops since the start of the run.
@@ -72,20 +74,20 @@ pub(super) struct Standing {
 
 wire! {
     JobLoop { job, rank, key, done }
-    Standing { digest, offsets, slow, loops, packets, has_streams, obstacle, left_out }
+    Standing { digest, offsets, slow, waits_since, loops, packets, has_streams, obstacle, left_out }
 }
 
 impl Standing {
     /// State of a shard at a time; digests begin anew.
     fn take(shard: &mut Shard, at: Time, expected: ExpectedTurn, jobs: &[String]) -> Standing {
+        let (slow, waits_since) = slow(shard, at, shard.wires.fingerprint_from);
         let arrivals = shard.wires.fingerprint.replace(Fingerprint::default()).unwrap_or_default();
         shard.wires.fingerprint_from = at;
         let (connections, ports) = (connections(shard, at), ports(shard, at));
         let digest = Digest { arrivals, connections, ports, draws: shard.wires.marking_draws, ranks: 0 };
         let (left_out, packets) = (left_out(shard, at).map(str::to_owned), shard.wires.totals.hops);
         let received = |sink: &SinkState| shard.hosts.nics.endpoints[sink.endpoint].intake.bytes;
-        let slow = slow(shard, at);
-        let mut standing = Standing { digest, slow, left_out, packets, ..Standing::default() };
+        let mut standing = Standing { digest, slow, waits_since, left_out, packets, ..Standing::default() };
         for thread in &shard.hosts.processors.threads {
             let name = &jobs[thread.job as usize];
             match &thread.role {
@@ -149,6 +151,7 @@ impl Standing {
         self.digest.merge(&other.digest);
         self.offsets.iter_mut().zip(other.offsets).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         self.slow.iter_mut().zip(other.slow).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
+        self.waits_since = self.waits_since.into_iter().chain(other.waits_since).min();
         other.loops.into_iter().for_each(|own| self.add(own, jobs));
         self.packets += other.packets;
         self.has_streams |= other.has_streams;
@@ -181,18 +184,22 @@ fn connections(shard: &Shard, at: Time) -> u64 {
     connections.fold(0, u64::wrapping_add)
 }
 
-/// Sums over connections, with weights of 1 to 16, of each part of [`SLOW`].
-fn slow(shard: &Shard, at: Time) -> [u64; SLOW.len()] {
-    let mut sums = [0u64; SLOW.len()];
+/// Sums over connections, with weights of 1 to 16, of each part of [`SLOW`] since a time, and the earliest of the last
+/// acknowledgements behind which data waits.
+fn slow(shard: &Shard, at: Time, since: Time) -> ([u64; SLOW.len()], Option<Time>) {
+    let (mut sums, mut earliest) = ([0u64; SLOW.len()], None);
     for end in &shard.hosts.nics.endpoints {
-        let SendState { window, in_flight, rate } = end.protocol.send_state(at, &shard.wires.constants);
-        let SlowState { threshold, send_buffer, receive_buffer, unanswered, quick_acks } = end.protocol.slow_state();
-        let rate = rate.map_or(0, |rate| rate.as_bps());
-        let parts = [window, in_flight, rate, threshold, send_buffer, receive_buffer, unanswered, quick_acks];
+        let sending = end.protocol.send_state(at, &shard.wires.constants);
+        let SlowState { limits, in_flight, waits_since, quick_acks } = end.protocol.slow_state(since, sending);
+        let Limits { window, threshold, send_buffer, receive_window } = limits;
+        let rate = sending.rate.map_or(0, |rate| rate.as_bps());
+        let effective = [window, in_flight, rate, threshold, send_buffer, receive_window, quick_acks];
+        let parts = effective.into_iter().chain([sending.window, sending.in_flight]);
+        earliest = earliest.into_iter().chain(waits_since).min();
         let weight = 1 + mix(u64::from(end.number)) % 16;
         sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum = sum.wrapping_add(weight.wrapping_mul(part)));
     }
-    sums
+    (sums, earliest)
 }
 
 /// Sum over pauses and the round robin of ports, and over receive buffers.

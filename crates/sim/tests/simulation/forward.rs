@@ -119,6 +119,17 @@ fn connections_whose_states_still_change_are_not_steady() {
     assert!((end / full_end - 1.0).abs() < 0.01, "{end} ps, expected {full_end} ps");
 }
 
+/// Messages are smaller than the windows, which grow by part of what each acknowledges for hundreds of iterations.
+#[test]
+fn windows_that_hold_nothing_back_may_grow() {
+    let full = tree(tcp(), &halo3d(400));
+    let (report, expected) = (run(&forwarded(&full, Share::percent(1)), 1), run(&full, 1));
+    let repetitions = report.skips.iter().map(|row| row.repetitions).sum::<u64>();
+    assert!(repetitions >= 200, "{repetitions}: {:?}", report.skip_obstacle);
+    let [end, full_end] = [&report, &expected].map(|report| report.totals.end.as_ps() as f64);
+    assert!((end / full_end - 1.0).abs() < 0.01, "{end} ps, expected {full_end} ps");
+}
+
 /// The decision is that of the run that skips, so its tables are exact and its prediction is the end of that run.
 #[test]
 fn a_shadow_simulates_what_would_have_been_skipped_and_prints_the_error_of_its_time() {

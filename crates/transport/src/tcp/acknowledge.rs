@@ -31,7 +31,7 @@ impl Sender {
         if ack.cumulative > self.scoreboard.sent_to() || ack.cumulative < self.scoreboard.una() {
             return;
         }
-        let change = self.register(now, ack);
+        let (change, window) = (self.register(now, ack), self.congestion.window());
         self.congestion.observe(change.acked, change.marked, self.scoreboard.una(), self.scoreboard.sent_to());
         self.end_tail_probe(ack, change);
         self.detect_loss(change);
@@ -40,6 +40,9 @@ impl Sender {
             self.follow_model(change);
         }
         self.buffer.follow(self.congestion.window());
+        if self.congestion.window() < window {
+            self.limited.window = now;
+        }
         self.arm_after_ack(now, change.acked > 0);
     }
 

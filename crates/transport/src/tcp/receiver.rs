@@ -45,6 +45,7 @@ pub struct Receiver {
     /// Taken by the application up to here.
     read_to: u64,
     acked_to: u64,
+    acked_at: Time,
     quick_left: u32,
     deadline: Option<Time>,
     /// Echoed until the sender reports that it reduced (RFC 3168, section 6.1.3), or with the marks (`echoes_each`).
@@ -83,6 +84,7 @@ impl Receiver {
             out_of_order_segments: 0,
             read_to: 0,
             acked_to: 0,
+            acked_at: Time::ZERO,
             quick_left: params.quick_acks,
             deadline: None,
             echo_congestion: false,
@@ -126,8 +128,9 @@ impl Receiver {
     }
 
     /// The ACK that stands for everything received so far. The host sends it alone or on data.
-    pub fn make_ack(&mut self, _now: Time) -> Ack {
+    pub fn make_ack(&mut self, now: Time) -> Ack {
         self.deadline = None;
+        self.acked_at = now;
         self.acked_to = self.received();
         self.quick_left = self.quick_left.saturating_sub(1);
         let window = self.window.advertise(self.received(), self.read_to, self.mss);
@@ -174,8 +177,13 @@ impl Receiver {
     }
 
     /// Returns the bytes received in order and not yet acknowledged [B].
-    pub fn unanswered(&self) -> u64 {
+    fn unanswered(&self) -> u64 {
         self.received() - self.acked_to
+    }
+
+    /// When it last acknowledged, where data that has arrived since a time waits for the next acknowledgement.
+    pub fn waits_since(&self, time: Time) -> Option<Time> {
+        (self.unanswered() > 0 && self.last_arrival >= time).then_some(self.acked_at)
     }
 
     /// ACKs that are still sent at once.

@@ -5,8 +5,8 @@ use etherweave_primitives::{Duration, Time};
 use super::recovery::{Frto, RecoveryPhase, Undo};
 use super::{
     congestion::Congestion, deadlines::Deadlines, params::SegmentLoss, params::TcpParams, prr::Prr,
-    scoreboard::Scoreboard, time_based_loss::SegmentNote, time_based_loss::TimeBasedLoss, window::SendBuffer,
-    window::Usage,
+    scoreboard::Scoreboard, time_based_loss::SegmentNote, time_based_loss::TimeBasedLoss, window::LimitTimes,
+    window::SendBuffer, window::Usage,
 };
 use crate::{ranges::ByteRange, rtt::RoundTrip, rtt::TimeoutLimits};
 
@@ -75,6 +75,7 @@ pub struct Sender {
     pub(super) timers: Deadlines,
     pub(super) usage: Usage,
     pub(super) buffer: SendBuffer,
+    pub(super) limited: LimitTimes,
     pub(super) phase: RecoveryPhase,
     pub(super) prr: Option<Prr>,
     pub(super) duplicates: u64,
@@ -108,6 +109,7 @@ impl Sender {
             timers: Deadlines::new(params),
             usage: Usage::new(params),
             buffer: SendBuffer::new(params),
+            limited: LimitTimes::default(),
             phase: RecoveryPhase::Open,
             prr: None,
             duplicates: 0,
@@ -123,7 +125,7 @@ impl Sender {
         }
     }
 
-    /// Appends `bytes` to the stream. The host asks [`Sender::send_buffer_free`] first.
+    /// Appends `bytes` to the stream. The host asks [`Sender::writable`] first.
     pub fn write(&mut self, bytes: u64) {
         self.written += bytes;
     }
@@ -136,7 +138,11 @@ impl Sender {
             return None;
         }
         let in_flight = self.scoreboard.in_flight();
-        let Some(segment) = self.choose(now, u64::from(len_max).min(self.segment_goal())) else {
+        let goal = self.segment_goal();
+        if goal < u64::from(len_max).min(self.unsent()) {
+            self.limited.window = now;
+        }
+        let Some(segment) = self.choose(now, u64::from(len_max).min(goal)) else {
             self.note_idle(in_flight);
             return None;
         };
@@ -200,36 +206,25 @@ impl Sender {
         self.scoreboard.in_flight()
     }
 
-    /// How much the application may write now [B].
-    pub fn send_buffer_free(&self) -> u64 {
-        self.buffer_limit().saturating_sub(self.written - self.scoreboard.una())
-    }
-
-    /// Send buffer that autotuning allows [B].
-    pub fn buffer_limit(&self) -> u64 {
-        self.buffer.limit()
+    /// How much of `bytes` the application may write now [B].
+    pub fn writable(&mut self, now: Time, bytes: u64) -> u64 {
+        let free = self.buffer.limit().saturating_sub(self.written - self.scoreboard.una());
+        if free < bytes {
+            self.limited.send_buffer = now;
+        }
+        free.min(bytes)
     }
 
     /// Whether the application may start to write `bytes`: they fit, or, where they never could, a third of the buffer
     /// is free (`sk_stream_is_writeable` of Linux).
-    pub fn is_writable(&self, bytes: u64) -> bool {
-        let limit = self.buffer_limit();
-        self.send_buffer_free() >= if bytes <= limit { bytes } else { limit.div_ceil(3) }
+    pub fn is_writable(&mut self, now: Time, bytes: u64) -> bool {
+        let limit = self.buffer.limit();
+        self.writable(now, bytes) >= if bytes <= limit { bytes } else { limit.div_ceil(3) }
     }
 
     /// Congestion window [B].
     pub fn congestion_window(&self) -> u64 {
         self.congestion.window()
-    }
-
-    /// Returns the bytes that may be unacknowledged, by both windows [B].
-    pub fn window(&self) -> u64 {
-        self.congestion.window().min(self.window_end - self.scoreboard.una())
-    }
-
-    /// Slow-start threshold [B].
-    pub fn slow_start_threshold(&self) -> u64 {
-        self.congestion.threshold()
     }
 
     /// Smoothed round-trip time, once measured.
@@ -311,6 +306,7 @@ impl Sender {
         if is_first {
             self.usage.before_first(now, self.round_trip.timeout(), &mut self.congestion);
         }
+        self.note_windows(now, len_max.min(self.unsent()));
         let quota = self.congestion.window().saturating_sub(self.scoreboard.in_flight());
         let len = self.sendable(len_max.min(quota));
         if len == 0 {

@@ -64,6 +64,14 @@ impl Usage {
     }
 }
 
+/// When each limit last held data back, or was lowered.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct LimitTimes {
+    pub window: Time,
+    pub receive_window: Time,
+    pub send_buffer: Time,
+}
+
 /// The send buffer: twice the congestion window, never shrinking, up to its bound (autotuning of Linux).
 #[derive(Clone, Debug)]
 pub(super) struct SendBuffer {

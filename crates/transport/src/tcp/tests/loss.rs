@@ -72,7 +72,7 @@ fn late_segments(params: &TcpParams, numbers: &'static [u64], late: u64) -> (u64
     connection.transfer(10 * MSS);
     connection.transfer(200 * MSS);
     let counters = connection.sender.counters();
-    let threshold = connection.sender.slow_start_threshold();
+    let threshold = connection.sender.limits(Time::ZERO).threshold;
     (counters.retransmissions, counters.fast_recoveries, counters.undone_reductions, threshold)
 }
 
@@ -105,7 +105,7 @@ fn after_a_timeout(loss_detection: SegmentLoss, fate: fn(u64) -> Fate) -> (u64, 
     connection.transfer(10 * MSS);
     connection.transfer(40 * MSS);
     let counters = connection.sender.counters();
-    let threshold = connection.sender.slow_start_threshold();
+    let threshold = connection.sender.limits(Time::ZERO).threshold;
     (counters.timeouts, counters.retransmissions, counters.undone_reductions, threshold)
 }
 

@@ -7,7 +7,7 @@ mod receiver;
 use etherweave_primitives::{Bytes, Duration, Purpose, Stream, Time};
 use proptest::prelude::*;
 
-use super::{Ack, CongestionControl, Sender, TcpParams};
+use super::{Ack, CongestionControl, Limits, Sender, TcpParams};
 use crate::{ByteRange, SACK_BLOCKS};
 use channel::{Connection, Fate, Item, MSS};
 
@@ -45,6 +45,22 @@ fn a_lost_segment_is_sent_again_within_two_round_trips_and_without_a_timeout() {
     assert_eq!((counters.retransmissions, counters.timeouts, counters.fast_recoveries), (1, 0, 1));
     let again = connection.log.iter().find(|(_, segment)| segment.retransmission).expect("it was lost");
     assert!(again.0 <= Time::ZERO + Duration::from_us(200), "{again:?}");
+}
+
+#[test]
+fn limits_are_those_that_have_held_data_back_since_a_time() {
+    let mut sender = Sender::new(&wide_open());
+    let at = |us: u64| Time::ZERO + Duration::from_us(us);
+    let mut limits = |us: u64, bytes: u64| {
+        sender.write(bytes);
+        while sender.next_segment(at(us), MSS as u32).is_some() {}
+        sender.limits(at(us))
+    };
+    assert_eq!(limits(1, 9 * MSS), Limits::default());
+    // The window of ten segments lets out one of two.
+    assert_eq!(limits(2, 2 * MSS), Limits { window: 10 * MSS, threshold: u64::MAX, ..Limits::default() });
+    assert_eq!(sender.limits(at(3)), Limits::default());
+    assert!(sender.writable(at(4), u64::MAX) < sender.limits(at(4)).send_buffer);
 }
 
 #[test]
@@ -107,7 +123,7 @@ fn after_marks(congestion_control: CongestionControl, marked: u64) -> (u64, f64)
     assert_eq!(connection.sender.counters().retransmissions, 0, "a mark is not a loss");
     let reported = connection.log.iter().filter(|(_, segment)| segment.window_reduced).count() as u64;
     assert_eq!(reported, connection.sender.counters().ecn_reductions, "each reduction is reported once (CWR)");
-    (reported, connection.sender.slow_start_threshold() as f64 / MSS as f64)
+    (reported, connection.sender.limits(Time::ZERO).threshold as f64 / MSS as f64)
 }
 
 #[test]

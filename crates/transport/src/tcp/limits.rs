@@ -1,0 +1,41 @@
+//! What has held the sender back, and when: a window that lets everything out may change without any effect.
+
+use etherweave_primitives::Time;
+
+use super::sender::Sender;
+
+/// Limits of a sender [B], 0 where they have held nothing back.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Limits {
+    /// Congestion window.
+    pub window: u64,
+    /// Slow-start threshold.
+    pub threshold: u64,
+    /// Data beyond the first unacknowledged byte that the receiver has room for.
+    pub receive_window: u64,
+    /// Send buffer that autotuning allows.
+    pub send_buffer: u64,
+}
+
+impl Sender {
+    /// Limits that have held data back, or were lowered, since a time; of a model of the path all.
+    pub fn limits(&self, since: Time) -> Limits {
+        let kept = |at: Time, limit: u64| if at >= since || self.congestion.is_by_model() { limit } else { 0 };
+        Limits {
+            window: kept(self.limited.window, self.congestion.window()),
+            threshold: kept(self.limited.window, self.congestion.threshold()),
+            receive_window: kept(self.limited.receive_window, self.window_end - self.scoreboard.una()),
+            send_buffer: kept(self.limited.send_buffer, self.buffer.limit()),
+        }
+    }
+
+    /// Notes which windows let out less than `wanted`.
+    pub(super) fn note_windows(&mut self, now: Time, wanted: u64) {
+        if self.congestion.window() < self.scoreboard.in_flight() + wanted {
+            self.limited.window = now;
+        }
+        if self.window_end < self.scoreboard.sent_to() + wanted {
+            self.limited.receive_window = now;
+        }
+    }
+}
