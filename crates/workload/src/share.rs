@@ -39,7 +39,7 @@ impl TryFrom<f64> for Share {
         let parts = (number * Share::PARTS as f64).round();
         // A number that is not one (NaN) is in no range.
         if !(0.0..=1.0).contains(&number) || (number > 0.0 && parts == 0.0) {
-            return Err(InputError::new("", number.to_string(), "0, or 1e-9 to 1"));
+            return Err(InputError::new("", format!("{number:?}"), "0, or 1e-9 to 1"));
         }
         Ok(Share(parts as u64))
     }
@@ -81,9 +81,10 @@ mod tests {
 
     #[test]
     fn numbers_outside_0_to_1_are_rejected() {
-        for number in [-0.1, 1.000_1, 1e-10, f64::NAN, f64::INFINITY] {
+        let rejected = [(-0.1, "-0.1"), (2.0, "2.0"), (1e-300, "1e-300"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")];
+        for (number, text) in rejected {
             let error = Share::try_from(number).unwrap_err().to_string();
-            assert_eq!(error, format!("{number}; expected 0, or 1e-9 to 1"));
+            assert_eq!(error, format!("{text}; expected 0, or 1e-9 to 1"));
         }
     }
 }
