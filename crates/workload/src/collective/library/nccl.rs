@@ -217,10 +217,10 @@ fn collnet_latency_ns(ask: &Ask, algorithm: Algorithm) -> i64 {
 
 /// Times of sums in switches between nodes, where NCCL may ask them: half of the bandwidth of the bus.
 fn collnet_ns(ask: &Ask) -> impl Iterator<Item = (i64, Algorithm)> {
-    let share = ask.network_rate.serialization_time(Bytes::new(ask.total)).as_ps() / 1_000;
+    let share = compared_ns(ask.network_rate.serialization_time(Bytes::new(ask.total)).as_ps() / 1_000);
     let times = [(Algorithm::CollnetDirect, COLLNET_DIRECT), (Algorithm::CollnetChain, 1_000)].map(move |row| {
         let (algorithm, efficiency) = row;
-        (collnet_latency_ns(ask, algorithm) + 2 * share as i64 * 1_000 / efficiency, algorithm)
+        (collnet_latency_ns(ask, algorithm) + 2 * share * 1_000 / efficiency, algorithm)
     });
     times.into_iter().filter(|_| ask.has_collnet && ask.size > 1)
 }
@@ -235,8 +235,8 @@ fn switches_ns(ask: &Ask) -> Option<(i64, Algorithm)> {
         1 => (head, Algorithm::InNetwork),
         _ => (head.min(network), Algorithm::NvlsTree),
     };
-    let share = BitRate::from_bps(rate).serialization_time(Bytes::new(ask.total)).as_ps() / 1_000;
-    Some((nvls_latency_ns(ask) + share as i64 * 6 / 5, algorithm))
+    let share = compared_ns(BitRate::from_bps(rate).serialization_time(Bytes::new(ask.total)).as_ps() / 1_000);
+    Some((nvls_latency_ns(ask) + share * 6 / 5, algorithm))
 }
 
 /// Time of a call beside its bytes and the messages of its algorithm: the latency of the tables less that of an idle
@@ -260,11 +260,12 @@ pub(in crate::collective) fn flag_time(ask: &Ask, choice: &Choice) -> Duration {
     if choice.protocol != Some(Protocol::Ll) {
         return Duration::ZERO;
     }
-    let vector = by_node(ask);
-    match choice.algorithm {
-        Algorithm::DoubleTree => vector * 20 / tree_tenths(ask, Protocol::Ll).unsigned_abs(),
-        _ => vector * ring_steps(ask).0.unsigned_abs() / ranks(ask).unsigned_abs(),
-    }
+    let (passes, parts) = match choice.algorithm {
+        Algorithm::DoubleTree => (20, tree_tenths(ask, Protocol::Ll)),
+        _ => (ring_steps(ask).0, ranks(ask)),
+    };
+    let time = u128::from(by_node(ask).as_ps()) * passes as u128 / parts as u128;
+    Duration::from_ps(u64::try_from(time).unwrap_or(u64::MAX))
 }
 
 /// Channels of a call of a ring or of trees between nodes, where they are counted: those that are stated, or NCCL's
@@ -352,7 +353,8 @@ fn ring_ns(ask: &Ask, costs: &Costs) -> i64 {
     // Bytes by bandwidth of the algorithm, that of the bus by n / steps.
     let is_shared = costs.protocol == Protocol::Ll128 && ask.accelerators > 1;
     let efficiency = if is_shared { RING_LL128 } else { costs.efficiency };
-    latency + transfer_ns(ask, Algorithm::Ring, costs.protocol, efficiency) * steps / ranks
+    let transfer = i128::from(transfer_ns(ask, Algorithm::Ring, costs.protocol, efficiency));
+    latency + (transfer * i128::from(steps) / i128::from(ranks)) as i64
 }
 
 /// Each byte passes a NIC twice.
@@ -395,5 +397,10 @@ fn transfer_ns(ask: &Ask, algorithm: Algorithm, protocol: Protocol, efficiency: 
         Some(_) => by_channels(ask, algorithm, protocol, search_channels(ask).0).as_ps() / 1_000,
         None => 0,
     };
-    by_network.max(by_node).max(by_channels).min(i64::MAX as u64 / 32) as i64
+    compared_ns(by_network.max(by_node).max(by_channels))
+}
+
+/// Time of a share by which algorithms are compared; what takes longer than a quarter of an hour counts as that.
+fn compared_ns(time: u64) -> i64 {
+    time.min(1 << 40) as i64
 }

@@ -343,6 +343,25 @@ fn nccl_leaves_sums_to_the_network_where_it_may_and_its_model_makes_that_the_fas
     assert_eq!(sizes.map(|bytes| picked(false, bytes)), [DoubleTree; 3]);
 }
 
+/// Vectors of a terabyte over 1 Mb/s, along rings of a million nodes among them: no time overflows.
+#[test]
+fn nccl_compares_times_of_the_longest_vectors() {
+    let picked = |nodes: u32, kind| {
+        let rule = Rule {
+            accelerators: Some(8),
+            network_rate: Some(BitRate::from_bps(1_000_000)),
+            has_collnet: true,
+            switches: Some(BitRate::from_gbps(2_477)),
+            channels: (nodes > 1).then_some(Channels::Own),
+            ..Rule::of(Library::Nccl)
+        };
+        rule.algorithm(&collective(kind, 1 << 40, 0, nodes), nodes)
+    };
+    for kind in [Kind::Allreduce, Kind::Allgather, Kind::ReduceScatter, Kind::Bcast] {
+        assert!(!([1, 2, 1 << 20].map(|nodes| picked(nodes, kind)).contains(&Algorithm::Linear)), "{kind:?}");
+    }
+}
+
 /// The same node gathers. Switches take 25 us and bytes by 229 GB/s, a ring of `LL` 6.6 + 7 · 0.6 us and bytes by 8/7
 /// of 39 GB/s, of `LL128` 14 + 7 · 1.9 us and bytes by 8/7 · 0.92 of 360 GB/s.
 ///
