@@ -3,7 +3,8 @@
 //! Jobs in the background send until the others are done, and all until the run ends: no more than the links of their
 //! hosts carry until then, and a message each way of every connection. A job lasts as long as its computation and
 //! sleep, its bytes on the link of a host, and the latency of a path for each message of a rank together; nothing is
-//! known of one whose arrivals or graphs decide that. Left out: jobs on one host, whose messages pass no link.
+//! known of one whose arrivals decide that, and no wait for other ranks counts. Left out: jobs on one host, whose
+//! messages pass no link.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId};
 use etherweave_sim::path_latency;
@@ -22,7 +23,8 @@ pub(crate) fn simulated(
     let latency_ps = path_latency(topology, &scenario.params(), links).as_ps();
     let rate = host_rate(topology);
     let jobs = || traffic.iter().zip(&scenario.job);
-    let mut ends = jobs().filter(|(_, job)| !job.background).map(|(size, job)| end_ps(size, job, rate, latency_ps));
+    let others = jobs().filter(|(_, job)| !job.background && scenario.run.has(&job.name));
+    let mut ends = others.map(|(size, job)| end_ps(size, job, rate, latency_ps));
     let others_end_ps = ends.try_fold(0, |end, own| Some(own?.max(end)));
     let run_end_ps = scenario.run.end.map(Duration::as_ps);
     let of_job = |(size, job): (&TrafficSize, &JobSpec)| {
@@ -43,9 +45,8 @@ fn host_rate(topology: &Topology) -> BitRate {
 
 /// When a job is done, from the start of the run [ps]; none where that is not known.
 fn end_ps(size: &TrafficSize, job: &JobSpec, rate: BitRate, latency_ps: u64) -> Option<u64> {
-    let of_rank = |sum: u64| sum / size.ranks.max(1);
-    let sent = rate.serialization_time(Bytes::new(of_rank(size.bytes?)));
-    let in_flight = of_rank(size.messages?).saturating_mul(latency_ps);
+    let sent = rate.serialization_time(Bytes::new(size.bytes? / job.hosts().max(1)));
+    let in_flight = (size.messages? / size.ranks.max(1)).saturating_mul(latency_ps);
     Some([size.rest_ps?, sent.as_ps(), in_flight].into_iter().fold(job.start.as_ps(), u64::saturating_add))
 }
 
@@ -59,5 +60,7 @@ fn sent_in(size: &TrafficSize, carried: Bytes) -> TrafficSize {
     };
     let share = |all: u64| (u128::from(all) * u128::from(carried) / u128::from(bytes)) as u64;
     let begun = share(messages).saturating_add(size.connections.saturating_mul(2));
-    TrafficSize { messages: Some(messages.min(begun)), bytes: Some(carried), rows: share(size.rows), ..*size }
+    // The iteration that the end cuts has rows too, and no job of ranks has none.
+    let rows = size.rows.min(share(size.rows).saturating_add(1));
+    TrafficSize { messages: Some(messages.min(begun)), bytes: Some(carried), rows, ..*size }
 }

@@ -237,6 +237,10 @@ fn records_of_ranks_are_estimated_until_jobs_are_done_that_are_not_in_the_backgr
     // A million windows of 64 messages take a hundred gigabytes; a thousand round trips leave time for some of 1 MiB.
     assert!(few < 16 << 20, "{few}");
     assert!(many > 16 * few && many < 4 << 30, "{few} {many}");
+    // A job that does not run ends at no time that counts.
+    let idle = "[[job]]\nname = \"idle\"\nworkload.osu_latency = {}\n[run]\njobs = [\"ping\", \"others\"]\n";
+    let idle = text(1_000).replace("hosts = 4", "hosts = 6") + idle;
+    assert!(memory(&idle) < 16 << 20);
     // Nothing is known of the end of flows, so that all of the background counts until the run ends.
     let ping = "osu_latency = { bytes = \"8B\", warm_up = 0, iterations = 1000 }";
     let arrivals = text(1_000).replace(ping, "flows = { ranks = 2, load = 0.1, duration = \"1ms\" }");
