@@ -226,12 +226,12 @@ impl Series {
 
     /// Batches of the last turns, of half of all or more, if their means agree: what lasts for a shorter time may end.
     fn steady(&self, error: Share) -> Result<usize, String> {
-        let (count, least) = (self.turns_alike(), self.batch());
-        if BATCHES * least >= count {
-            return Err(format!("{count} repetitions in a row are too few for four batches of {least}"));
+        let (count, shortest) = (self.turns_alike(), self.batch());
+        if BATCHES * shortest >= count {
+            return Err(format!("{count} repetitions in a row are too few for four batches of {shortest}"));
         }
-        let mut batches = (least..count.div_ceil(BATCHES)).step_by(BATCH_MIN);
-        let turns = BATCHES * batches.find(|batch| self.has_acknowledgements(BATCHES * batch)).unwrap_or(least);
+        let mut batches = (shortest..count.div_ceil(BATCHES)).step_by(BATCH_MIN);
+        let turns = BATCHES * batches.find(|batch| self.has_acknowledgements(BATCHES * batch)).unwrap_or(shortest);
         self.check_steady(turns, error).map(|()| turns)
     }
 

@@ -40,9 +40,7 @@ impl Sender {
             self.follow_model(change);
         }
         self.buffer.follow(self.congestion.window());
-        if self.congestion.window() < window {
-            self.limited.window = now;
-        }
+        self.note_lowered(now, window);
         self.arm_after_ack(now, change.acked > 0);
     }
 

@@ -29,13 +29,20 @@ impl Sender {
         }
     }
 
-    /// Notes which windows let out less than `wanted`.
-    pub(super) fn note_windows(&mut self, now: Time, wanted: u64) {
-        if self.congestion.window() < self.scoreboard.in_flight() + wanted {
+    /// Notes which windows let out less than so many bytes.
+    pub(super) fn note_windows(&mut self, now: Time, bytes: u64) {
+        if self.congestion.window() < self.scoreboard.in_flight() + bytes {
             self.limited.window = now;
         }
-        if self.window_end < self.scoreboard.sent_to() + wanted {
+        if self.window_end < self.scoreboard.sent_to() + bytes {
             self.limited.receive_window = now;
+        }
+    }
+
+    /// Notes a congestion window that is smaller than before.
+    pub(super) fn note_lowered(&mut self, now: Time, before: u64) {
+        if self.congestion.window() < before {
+            self.limited.window = now;
         }
     }
 }

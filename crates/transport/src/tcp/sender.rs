@@ -304,7 +304,9 @@ impl Sender {
         }
         let is_first = self.scoreboard.outstanding() == 0 && self.sendable(len_max.min(self.mss)) > 0;
         if is_first {
+            let window = self.congestion.window();
             self.usage.before_first(now, self.round_trip.timeout(), &mut self.congestion);
+            self.note_lowered(now, window);
         }
         self.note_windows(now, len_max.min(self.unsent()));
         let quota = self.congestion.window().saturating_sub(self.scoreboard.in_flight());
@@ -328,7 +330,9 @@ impl Sender {
         let seq = self.scoreboard.sent_to();
         self.scoreboard.send(len);
         let (outstanding, timeout) = (self.scoreboard.outstanding(), self.round_trip.timeout());
+        let window = self.congestion.window();
         self.usage.after_send(now, outstanding, timeout, &mut self.congestion);
+        self.note_lowered(now, window);
         let window_reduced = std::mem::take(&mut self.reduced);
         Segment { seq, len: len as u32, retransmission: false, window_reduced }
     }

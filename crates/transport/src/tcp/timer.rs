@@ -21,6 +21,7 @@ impl Sender {
     /// Does what is due at `now`, and nothing when nothing is. The host then asks for segments.
     pub fn on_timer(&mut self, now: Time) {
         self.end_hold(now);
+        let window = self.congestion.window();
         match self.timers.early {
             Some(early) if early.due() <= now => {
                 self.timers.early = None;
@@ -39,6 +40,7 @@ impl Sender {
                 }
             }
         }
+        self.note_lowered(now, window);
     }
 
     fn expire(&mut self, now: Time) {
