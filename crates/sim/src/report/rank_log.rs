@@ -56,6 +56,10 @@ impl HostsLog {
             answer.end = end;
             ends[answer.endpoint.get() as usize].has_answers = true;
         }
+        // Answers that were still to come when the run ended.
+        for row in records.posted.iter().filter(|row| row.end == 0) {
+            ends[row.endpoint.get() as usize].has_answers = true;
+        }
         let (mut ranks, mut threads) = (Vec::new(), Vec::new());
         for (number, thread) in hosts.processors.threads.iter().enumerate() {
             threads.push(match &thread.role {
