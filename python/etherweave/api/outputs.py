@@ -144,13 +144,16 @@ def written(path: Path, write: Callable[[Path], object]) -> None:
 def locked(path: Path, error: Exception) -> Iterator[None]:
     """Hold the lock of a file, which the kernel releases at the latest when the process ends.
 
-    Raises ``error`` when another process holds it.
+    Raises ``error`` when another process holds it, and ``OSError`` with the path of the file where
+    its file system has no locks.
     """
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise error from None
+        except OSError as failure:
+            raise OSError(failure.errno, failure.strerror, str(path)) from None
         yield
 
 

@@ -121,9 +121,14 @@ class SweepStore:
         return [*self._plan()["axes"]]
 
     def _plan(self) -> dict[str, Any]:
-        if not (self.home / PLAN).exists():
+        path = self.home / PLAN
+        if not path.exists():
             raise SweepError(f"{self.home}: no sweep; expected a directory with {PLAN}")
-        return dict(read_json(self.home / PLAN))
+        plan = dict(read_json(path))
+        if missing := {"name", "axes", "runs"} - plan.keys():
+            names = ", ".join(sorted(missing))
+            raise SweepError(f"{path}: no {names}; expected a plan that this version has written")
+        return plan
 
     def status(self) -> SweepStatus:
         """Read how far the sweep is; raises ``SweepError`` when the directory holds none."""

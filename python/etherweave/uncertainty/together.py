@@ -49,9 +49,16 @@ def conditions_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, Conditions]:
     """Return the conditions of jobs by rows of a dataset of one scenario.
 
     A link limits a job that takes little more than the time of the link, as the median of rows.
+    Raises ``ValueError`` for rows of another version, whose conditions are others.
     """
     names = [name for name in rows[0] if name.startswith(CONDITIONS) and rows[0][name]]
     jobs = {name.removeprefix(CONDITIONS): rows[0][name].split(_BETWEEN) for name in names}
+    for job, own in jobs.items():
+        if len(own) != len(Conditions._fields):
+            raise ValueError(
+                f"{CONDITIONS}{job}: {len(own)} conditions; expected {len(Conditions._fields)}, "
+                "as this version samples them"
+            )
     return {
         job: Conditions(*own)._replace(limit=limit_of(float(own[-1]), _median_us(rows, job)))
         for job, own in jobs.items()
