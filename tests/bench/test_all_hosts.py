@@ -360,7 +360,13 @@ def test_steps_of_slurm_stand_by_on_every_node(tmp_path: Path) -> None:
             assert record.recording.duration_s >= 0.5
 
 
-SAMPLE: dict[str, list[str]] = {"processor": [], "interface": [], "priority": [], "rdma": [], "energy": []}
+SAMPLE: dict[str, list[str]] = {
+    "processor": [],
+    "interface": [],
+    "priority": [],
+    "rdma": [],
+    "energy": [],
+}
 
 
 def test_a_run_goes_on_without_recorder(by_ssh: Callable[..., ClusterSite], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.campaigns.campaign import (
+    Campaign,
     CampaignOptions,
     Network,
     adapter_of,
@@ -552,6 +553,14 @@ def test_points_of_other_options_are_others() -> None:
         "test=udp_lat options=udp_lat",
         "test=udp_lat options=udp_lat,-cp0",
     ]
+
+
+def test_a_campaign_keeps_its_identity() -> None:
+    """Directories of earlier results are continued; another identity is a breaking change."""
+    planned_experiments = experiments(["osu_bw"], [LAN], CampaignOptions(("a", "b")))
+    campaign = Campaign("site", (LAN,), planned_experiments)
+    assert campaign.identity[:12] == "8c3633e6b2ce"
+    assert planned_experiments[0].name == "osu_bw-lan-c0076755ce"
 
 
 def test_a_stream_of_netperf_has_times_of_calls() -> None:
