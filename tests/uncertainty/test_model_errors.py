@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from etherweave import _core
 from etherweave.api.scenario import ScenarioText
@@ -30,7 +31,14 @@ from etherweave.uncertainty.check_rows import (
     row_of,
     write,
 )
-from etherweave.uncertainty.model_errors import FORMS, Estimate, errors_at, form_score, model_errors
+from etherweave.uncertainty.model_errors import (
+    FORM,
+    FORMS,
+    Estimate,
+    errors_at,
+    form_score,
+    model_errors,
+)
 from etherweave.uncertainty.together import columns, conditions_in
 from support.command_line import run_here
 
@@ -247,18 +255,28 @@ def test_times_that_are_longer_than_simulated_widen_an_interval_to_their_side() 
         assert (high == pytest.approx(-low, rel=0.02)) != is_skewed
 
 
-def test_small_messages_of_a_fitted_benchmark_leave_longer_ones_of_it_as_they_are() -> None:
-    draw = np.random.default_rng(9)
+@pytest.mark.parametrize("systems", [4, 16])
+def test_small_messages_of_a_fitted_benchmark_leave_longer_ones_of_it_as_they_are(
+    systems: int,
+) -> None:
     near, far = (Conditions("latency", size_class=size, fit=FITS[0]) for size in [*SIZES][:2])
     other = [entry._replace(fit=FITS[1]) for entry in (near, far)]
-    rows = [
-        line
-        for conditions, scale in ((near, 0.02), (far, 0.1), (other[0], 0.1), (other[1], 0.1))
-        for line in drawn(draw, 64, scale, conditions)
-    ]
-    estimate = Estimate(rows)
-    assert width(estimate, far) > 3 * width(estimate, near)
-    assert width(estimate, other[0]) == pytest.approx(width(estimate, other[1]), rel=0.5)
+    quantiles = t.ppf((np.arange(systems) + 0.5) / systems, FORM.degrees)
+    scales = {near: 0.02, far: 0.1, other[0]: 0.1, other[1]: 0.1}
+    estimate = Estimate(
+        row(str(number), scale * float(quantile), conditions)
+        for conditions, scale in scales.items()
+        for number, quantile in enumerate(quantiles)
+    )
+    # The logarithm of a scale of 4 degrees has the information 8/7 of each row. Priors draw the
+    # contrast of sizes, of the variance of three effects, and its product with the fit, of one.
+    information = systems * 8 / 7 * FORM.effect**2
+    contrast, product = (3 * information / (1 + 3 * information), information / (1 + information))
+    longer = 5 ** ((contrast + product) / 2)
+    assert width(estimate, far) / width(estimate, near) == pytest.approx(longer, rel=0.1)
+    unlike = 5 ** ((contrast - product) / 2)
+    ratio = width(estimate, other[1]) / width(estimate, other[0])
+    assert ratio == pytest.approx(unlike, rel=0.1)
 
 
 def test_the_verb_prints_errors_and_spreads_with_what_they_rest_on() -> None:

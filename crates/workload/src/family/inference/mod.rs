@@ -261,6 +261,24 @@ mod tests {
         assert_eq!(moved(&plan(""), 17), 32 * 327_680);
     }
 
+    /// Models A to D of draft-calabria-bmwg-ai-fabric-inference-bench, 10.1, whose sizes have two or three digits.
+    #[test]
+    fn caches_of_the_worked_examples_have_the_published_sizes() {
+        for (layers, heads, value_bytes, published_gb) in [
+            (32, 8, 2, [0.54, 4.3, 17.2]),
+            (80, 8, 2, [1.3, 10.7, 43.0]),
+            (96, 64, 2, [12.9, 103.0, 412.0]),
+            (80, 8, 1, [0.67, 5.4, 21.5]),
+        ] {
+            let model = format!("layers = {layers}, heads = {heads}, width = 128, value_bytes = {value_bytes}");
+            let plan = plan(&format!("cache.grouped = {{ {model} }}"));
+            for (tokens, published) in [4_096, 32_768, 131_072].into_iter().zip(published_gb) {
+                let size_gb = moved(&plan, tokens) as f64 / 1e9;
+                assert!((size_gb / published - 1.0).abs() < 0.04, "{model}, {tokens} tokens: {size_gb} GB");
+            }
+        }
+    }
+
     #[test]
     fn ranks_of_the_same_place_are_partners_and_a_latent_cache_comes_from_one() {
         let senders = |plan: &Plan, place| plan.senders(place).collect::<Vec<_>>();
