@@ -56,12 +56,6 @@ impl Ternary {
         self.meets(other).then_some(Ternary { value: self.value | other.value, mask: self.mask | other.mask })
     }
 
-    /// The union, when that is a pattern again because the two differ in just one bit.
-    pub fn join(self, other: Ternary) -> Option<Ternary> {
-        let apart = self.value ^ other.value;
-        (self.mask == other.mask && apart.is_power_of_two()).then(|| Ternary::new(self.value, self.mask & !apart))
-    }
-
     /// The two halves by `bit`, which did not matter before.
     pub fn halves(self, bit: u64) -> [Ternary; 2] {
         debug_assert!(bit.is_power_of_two() && self.mask & bit == 0, "a pattern is halved at one free bit");
@@ -90,13 +84,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_that_differ_in_one_bit_join_and_halve_again() {
-        let (low, high) = (Ternary::new(0b100, 0b111), Ternary::new(0b110, 0b111));
-        let joined = low.join(high).unwrap();
-        assert_eq!(joined.to_string(), "1*0");
-        assert_eq!(joined.halves(0b010), [low, high]);
-        assert_eq!(low.join(Ternary::new(0b111, 0b111)), None, "two bits apart");
-        assert_eq!(low.join(joined), None, "one contains the other");
+    fn halves_differ_in_the_bit_that_was_free() {
+        let pattern = Ternary::new(0b100, 0b101);
+        assert_eq!(pattern.to_string(), "1*0");
+        assert_eq!(pattern.halves(0b010), [Ternary::new(0b100, 0b111), Ternary::new(0b110, 0b111)]);
     }
 
     #[test]
@@ -105,5 +96,13 @@ mod tests {
         assert!(group.meets(switch) && !group.covers(switch) && !switch.covers(group));
         assert!(group.covers(group.and(switch).unwrap()) && Ternary::ANY.covers(group));
         assert_eq!(group.and(Ternary::new(0b0100, 0b1100)), None);
+    }
+
+    /// Benito et al. 2015, section III-B: a wildcard for remote groups 1 and 2 would also match group 3.
+    #[test]
+    fn no_pattern_has_groups_1_and_2_without_3() {
+        let [one, two, three] = [0b01, 0b10, 0b11].map(|group| Ternary::new(group, 0b11));
+        let patterns = (0..4).flat_map(|mask| (0..4).map(move |value| Ternary::new(value, mask)));
+        assert!(patterns.filter(|pattern| pattern.covers(one) && pattern.covers(two)).all(|both| both.covers(three)));
     }
 }
