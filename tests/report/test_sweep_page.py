@@ -69,7 +69,7 @@ def test_a_note_names_the_error_of_the_model_where_it_is_drawn(
     """Rows of two conditions at one place have no interval with the error of the model."""
     sizes = ["to 64 B", "to 64 B" if is_drawn else "to 4 KiB"] * 3
     runs = RUNS.with_columns(
-        pl.Series("conditions.halo", [f"latency; ; ; {size}; ; 0" for size in sizes]),
+        pl.Series("conditions.halo", [f"latency; {size}; ; 0" for size in sizes]),
         sample=pl.Series([-1, 0, 1] * 2),
         seed=pl.lit(1),
     )
