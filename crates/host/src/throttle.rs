@@ -76,12 +76,17 @@ mod tests {
         QueueTotals { packets, bytes, interrupts: 0 }
     }
 
-    /// 50 us of small frames; 1,024 B of payload are 1,114 B on the wire, 371 units; full frames 769 units.
+    /// 1,024 B of payload are 1,114 B on the wire. Small frames have the smallest interval; jumbo frames count as
+    /// 3,000 B.
     #[test]
     fn the_interval_follows_the_size_of_frames() {
-        let micros = |size| Throttle { interval: interval(size), ..fresh() }.interval_min.max(interval(size)).as_ps();
-        assert_eq!([90, 1_114, 1_538].map(micros), [50_000_000, 371 * 256_000, 769 * 256_000]);
-        assert_eq!(interval(9_038), UNIT * 1_500, "jumbo frames count as 3,000 B");
+        let units = [(90, 45), (1_114, 371), (1_199, 399), (1_200, 600), (1_538, 769), (9_038, 1_500)];
+        for (size, units) in units {
+            let mut throttle = fresh();
+            throttle.sample([totals(1, size), totals(0, 0)]);
+            assert_eq!(throttle.interval, (UNIT * units).max(Duration::from_us(50)), "{size} B");
+        }
+        assert_eq!([300, 301].map(interval), [UNIT * 150, UNIT * 100]);
     }
 
     fn fresh() -> Throttle {

@@ -59,7 +59,7 @@ etherweave_kernel::wire! { ReceivedCounts { out_of_order, naks, resent_last } }
 /// Numbers of a state that may go on to change for as long as a connection is used.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SlowState {
-    /// Limits of the sender that have held data back.
+    /// Limits of the sender that have delayed data.
     pub limits: Limits,
     /// Data in flight of a transport that acknowledges every message [B].
     pub in_flight: u64,
@@ -97,7 +97,7 @@ pub trait ConnectionState {
     /// Window and rate of the sending side.
     fn send_state(&self, now: Time, transport: &Transport) -> SendState;
 
-    /// Parts that may go on to change from message to message, beside the rate: limits that have held data back, and
+    /// Parts that may go on to change from message to message, beside the rate: limits that have delayed data, and
     /// data that has arrived, since a time. By default window and data in flight.
     fn slow_state(&self, _since: Time, sending: SendState) -> SlowState {
         let SendState { window, in_flight, .. } = sending;

@@ -1,10 +1,10 @@
-//! What has held the sender back, and when: a window that lets everything out may change without any effect.
+//! Windows that have limited the sender, and when: changes of a window that limits no data have no effect.
 
 use etherweave_primitives::Time;
 
 use super::sender::Sender;
 
-/// Limits of a sender [B], 0 where they have held nothing back.
+/// Limits of a sender [B], 0 where they have delayed no data.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Limits {
     /// Congestion window.
@@ -18,7 +18,7 @@ pub struct Limits {
 }
 
 impl Sender {
-    /// Limits that have held data back, or were lowered, since a time; of a model of the path all.
+    /// Limits that have delayed data, or were lowered, since a time; all of them with a model of the path.
     pub fn limits(&self, since: Time) -> Limits {
         let kept = |at: Time, limit: u64| if at >= since || self.congestion.is_by_model() { limit } else { 0 };
         Limits {
@@ -29,7 +29,7 @@ impl Sender {
         }
     }
 
-    /// Notes which windows let out less than so many bytes.
+    /// Notes the windows that have no room for so many bytes.
     pub(super) fn note_windows(&mut self, now: Time, bytes: u64) {
         if self.congestion.window() < self.scoreboard.in_flight() + bytes {
             self.limited.window = now;

@@ -64,7 +64,7 @@ impl Usage {
     }
 }
 
-/// When each limit last held data back, or was lowered.
+/// Times at which each limit last delayed data, or was lowered.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct LimitTimes {
     pub window: Time,
