@@ -399,8 +399,10 @@ fn packet_hops(scenario: &Scenario, traffic: &[TrafficSize], hops: f64) -> Optio
         let packets = (size.bytes? / payload.max(1)).max(messages);
         Some(packets.saturating_add((packets / per_ack).max(messages)) as f64 * hops)
     };
-    let counts = |(_, job): &(&TrafficSize, &JobSpec)| {
-        scenario.fidelity(job).is_packet() && (scenario.run.end.is_some() || !job.background)
+    let counts = |(size, job): &(&TrafficSize, &JobSpec)| {
+        // Messages within a host are no packets.
+        let has_links = job.hosts() > 1 || size.bytes.is_none();
+        scenario.fidelity(job).is_packet() && has_links && (scenario.run.end.is_some() || !job.background)
     };
     let counted = traffic.iter().zip(&scenario.job).filter(counts);
     counted.map(of_job).sum::<Option<f64>>().map(|hops| hops as u64)
