@@ -8,12 +8,13 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from etherweave.report.study.page import section_builder
-from etherweave.study import load_study, run_study
+from etherweave.study import load_study, run_study, shipped
 from etherweave.study.declared import read_declaration
 from etherweave.sweeps import executor
 from etherweave.uncertainty import load_sampled, sample_study
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import unknowns
+from etherweave.uncertainty.studies import sampled_experiments
 from support.command_line import run_here
 
 SCENARIO = """
@@ -256,10 +257,25 @@ def test_an_unknown_that_cannot_be_drawn_is_named(tmp_path: Path, text: str, mes
     assert message in str(refused.value)
 
 
-def test_unknowns_of_shipped_studies_are_keys_of_their_scenarios() -> None:
-    for name in ("sandia-2020", "stackhpc-2019"):
-        study = load_study(name)
-        assert study.declared.unknown
-        assert all(
-            own.profiles or own.source or own.measured_here for own in study.declared.unknown
-        )
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_samples_draw_the_unknowns_of_every_shipped_study(name: str) -> None:
+    study = load_study(name)
+    if not study.declared.unknown:
+        return
+    sampled = sampled_experiments(study, False, 8)
+    stated = {key for own in study.declared.unknown if own.low for key in own.keys}
+    assert stated <= {key for own in sampled.values() for key in own.drawn.keys}
+    assert all(own.profiles or own.source or own.measured_here for own in study.declared.unknown)
+
+
+def test_a_range_of_a_study_replaces_what_an_experiment_sets(folder: Path) -> None:
+    file = folder / "study.toml"
+    table = '{ osu_latency = { bytes = "64B", iterations = 2 } }'
+    bytes_ = 'keys = ["job.0.workload.osu_latency.bytes"]\nlow = "8B"\nhigh = "64B"\nsource = "S"'
+    overrides = f'overrides = {{ "job.0.workload" = {table} }}\n\n[[unknown]]\n{bytes_}\n'
+    file.write_text(
+        file.read_text().replace('scenario = "ping"\n\n', f'scenario = "ping"\n{overrides}\n', 1)
+    )
+    study = load_study(folder)
+    sampled = sampled_experiments(study, False, 8)
+    assert "job.0.workload.osu_latency.bytes" in sampled["near"].drawn.keys

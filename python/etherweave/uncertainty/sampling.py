@@ -4,7 +4,7 @@ import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -187,7 +187,7 @@ def sampled_text(
     has_site: bool = False,
 ) -> SampledScenario:
     """Prepare samples of a scenario that is read: its name, its text, and what errors call it."""
-    _check_keys(changes, declared)
+    _check_keys(changes, declared, {key for unknown in stated for key in unknown.keys})
     name, text, origin = scenario
     resolved = _core.resolve(text, origin, literals(changes))
     _try_ends(text, origin, changes, declared)
@@ -226,10 +226,15 @@ def _is_given(text: str, changes: Mapping[str, object]) -> bool:
     return any(key.startswith("selection") for key in stated_by(tomllib.loads(text), changes))
 
 
-def _check_keys(changes: Mapping[str, object], declared: Declared) -> None:
-    """Refuse a declared key that is set, alone or within a table, and the seed of samples."""
+def _check_keys(changes: Mapping[str, object], declared: Declared, stated: Collection[str]) -> None:
+    """Refuse a declared key that is set, alone or within a table, and the seed of samples.
+
+    A study declares the ranges of what its experiments set.
+    """
     for key in declared.keys:
-        if any(text and _is_set(key, own, text) for own, text in literals(changes)):
+        if key not in stated and any(
+            text and _is_set(key, own, text) for own, text in literals(changes)
+        ):
             raise UncertaintyError(f"{key}: set and uncertain; expected one of both")
         if key == "seed":
             raise UncertaintyError("seed: uncertain; every sample has a seed of its own already")

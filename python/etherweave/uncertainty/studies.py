@@ -70,7 +70,7 @@ def sample_study(
     ``WorkerError`` when a worker has died.
     """
     sampling.check_count(samples)
-    drawn = _drawn(result, samples)
+    drawn = sampled_experiments(result.study, result.full, samples)
     needed = _needed(result, drawn)
     home = below(result.directory, _KEPT)
     home.mkdir(parents=True, exist_ok=True)
@@ -159,13 +159,15 @@ def _sampled(
     return SampledStudy(len(rows), unknowns, experiments, values, failures, build())
 
 
-def _drawn(result: StudyResult, samples: int) -> dict[str, sampling.SampledScenario]:
+def sampled_experiments(
+    study: Study, full: bool, samples: int
+) -> dict[str, sampling.SampledScenario]:
     """Draw all experiments of which something is unknown, by name.
 
     Each has the shares of its own unknowns out of one sequence over those of all.
     """
-    study, found = result.study, dict[str, sampling.SampledScenario]()
-    for row in study.experiments(result.full):
+    scenarios = dict[str, sampling.SampledScenario]()
+    for row in study.experiments(full):
         if isinstance(row, RunExperiment):
             stated = [
                 each for each in study.declared.unknown if fnmatchcase(row.name, each.experiments)
@@ -174,8 +176,8 @@ def _drawn(result: StudyResult, samples: int) -> dict[str, sampling.SampledScena
                 row.file(study.home), row.overrides, samples, _ranges(stated), stated
             )
             if scenario.drawn.entries:
-                found[row.name] = scenario
-    return sampling.paired(found, samples)
+                scenarios[row.name] = scenario
+    return sampling.paired(scenarios, samples)
 
 
 def _ranges(stated: Sequence[DeclaredUnknown]) -> Declared:
