@@ -306,9 +306,7 @@ class JobLimits:
         group, time = next(iter(self.groups_ns.items()), ("", 0.0))
         if time < CAUSE_MIN * self.time_ns or not group:
             return ""
-        is_of_receiver = any(own.is_of_receiver for own in self.causes_ns if own.group == group)
-        place = "" if is_of_receiver else "of the network "
-        return f"; {place}{group} {percent(time / self.time_ns)}"
+        return f"; longest wait: {group}, {percent(time / self.time_ns)}"
 
     def figures(self) -> dict[str, Any]:
         """Give times by name [us]."""
