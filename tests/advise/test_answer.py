@@ -92,6 +92,22 @@ def test_the_error_of_the_model_widens_what_fabrics_differ_by(tmp_path: Path) ->
     assert not any("osu-references" in line for line in result.not_modelled)
 
 
+def test_the_price_of_nodes_that_changes_the_order_is_named(tmp_path: Path) -> None:
+    dear = PRICES.replace('"400 USD"', '"4000 USD"')
+    result = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, JOB, prices=dear)
+    assert result.standings[0].fabric == "slow"
+    level = re.search(r"nodes of more than ([0-9,]+) USD each put fast ahead", result.decides)
+    assert level
+    for more, best in ((-1, "slow"), (1, "fast")):
+        price = int(level[1].replace(",", "")) + more
+        node = (
+            f'[node]\nprice = {{ value = "{price} USD", basis = "example", source = "a test" }}\n'
+        )
+        priced = asked(tmp_path, CERTAIN, SETTINGS, node, SLOW, FAST, JOB, prices=dear)
+        assert priced.standings[0].fabric == best
+        assert "nodes have none" not in priced.decides
+
+
 def test_uncertain_figures_widen_the_interval_of_what_rests_on_them(tmp_path: Path) -> None:
     # NICs of 100 Gb/s are an example, all other prices are published.
     standings = {standing.fabric: standing for standing in asked(tmp_path).standings}

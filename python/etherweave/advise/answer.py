@@ -276,8 +276,7 @@ def _limited_by_hosts(
                 saved, reason = _saved(job, alike)
                 line = (
                     f"{job.job} on {standing.fabric}: hosts take {share:.0%} of its path"
-                    f"{_most_of_host(job)}, the network {job.places['network']:.0%}; {reason}. "
-                    "`etherweave explain --what-if` says what is worth what."
+                    f"{_most_of_host(job)}, the network {job.places['network']:.0%}; {reason}."
                 )
                 yield line, len(alike) > 1 and saved < SAVED_MIN
 

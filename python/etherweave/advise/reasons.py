@@ -46,9 +46,10 @@ def deciding(errors: Errors, order: Sequence[str], draws: Sequence[Draw]) -> str
     price, lead = change(ratio(evaluation.price)), ratio(evaluation.score)
     if part := _part(evaluation.bills[first], evaluation.bills[other]):
         sentences.append(f"Most of the difference in price is {part}.")
-    if level := _level(evaluation.bills[other], other, lead):
-        sentences.append(level)
-    return " ".join([f"{head} and costs {price}: {change(lead)} for its price.", *sentences])
+    sentences.append(_level(evaluation.bills[other], other, lead))
+    sentences.append(_with_nodes(evaluation, first, other, ratio(evaluation.throughput)))
+    text = f"{head} and costs {price}: {change(lead)} throughput per price."
+    return " ".join(filter(None, [text, *sentences]))
 
 
 def _than(changed: str) -> str:
@@ -74,7 +75,7 @@ def _compared(evaluation: Evaluation, first: str, other: str, draws: Sequence[Dr
     if evaluation.goal != PRICE_PERFORMANCE:
         return f"{text}."
     price, lead = ratio(evaluation.price), ratio(evaluation.score)
-    return f"{text} and costs {price}: {lead} for its price."
+    return f"{text} and costs {price}: {lead} throughput per price."
 
 
 def _level(bill: Bill, name: str, lead: float) -> str:
@@ -83,6 +84,23 @@ def _level(bill: Bill, name: str, lead: float) -> str:
         return ""
     amount = bill.total({}) / lead
     return f"{name} would be level at {amount:,.0f} {bill.currency}, {change(1 / lead)}."
+
+
+def _with_nodes(evaluation: Evaluation, first: str, other: str, done: float) -> str:
+    """Say from what price of a node on the second is ahead, where nodes have none.
+
+    ``done`` is the throughput of the first over that of the second.
+    """
+    bill, dear = evaluation.bills[first], evaluation.bills[other]
+    if any(item.key == NODES for item in bill.items):
+        return ""
+    missing = "Prices are of networks alone, because nodes have none"
+    slower = dear.hosts * done - bill.hosts
+    price = (bill.total({}) - done * dear.total({})) / slower if slower < 0 else 0.0
+    if price <= 0:
+        return f"{missing}."
+    level = f"nodes of more than {price:,.0f} {bill.currency} each put {other} ahead"
+    return f"{missing}: {level}."
 
 
 def turning(moved: Sequence[Effect], order: Sequence[str]) -> str:

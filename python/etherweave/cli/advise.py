@@ -162,7 +162,10 @@ def _print(answer: "Answer") -> None:
         ("What differs", answer.differs),
         ("Warnings of runs", answer.warnings),
         ("Left out", answer.left_out),
-        ("Hosts hide the network", answer.hidden),
+        (
+            "Hosts hide the network (`etherweave explain --what-if` has what each remedy saves)",
+            answer.hidden,
+        ),
         ("Hosts take most of the path", answer.overlapped),
         ("In flow-level mode, error not measured", answer.flow_level),
         ("Not modelled", answer.not_modelled),
