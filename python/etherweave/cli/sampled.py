@@ -124,8 +124,9 @@ def _print(result: "SampledResult") -> None:
     if not result.unknowns.entries:
         print("  samples differ in their seeds alone: nothing else is uncertain")
     if not result.is_known:
-        print(f"  not known to 5 %: {result.asked} samples are too few; expected more --samples")
-    rows = [(row.name, *intervals(row)) for row in result.figures if row.varies or row.together]
+        print(f"  too few samples to know the ends to 5 %: {result.asked}; expected more --samples")
+    figures = sorted(result.figures, key=lambda row: not row.name.endswith(DETAILED))
+    rows = [(row.name, *intervals(row)) for row in figures if row.varies or row.together]
     if rows:
         print_table(("figure", *INTERVALS), rows)
     fixed = [(row.name, row.median) for row in result.figures if not (row.varies or row.together)]
