@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.exits import mistakes, print_error
 from etherweave.cli.extras import require
 
 EXAMPLES = """Examples:
@@ -48,4 +48,4 @@ def explore(
 def _ready(opens: bool, address: str) -> None:
     print(address, flush=True)
     if opens and not webbrowser.open(address):
-        reject("no browser was opened; expected --no-browser, and the address above in one")
+        print_error("no browser was found: open the address above in one")
