@@ -12,6 +12,7 @@ import pytest
 
 import etherweave
 from etherweave import Scenario
+from etherweave.api.key_descriptions import description
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "scenarios").glob("*.toml"))
@@ -179,3 +180,12 @@ def test_a_column_that_is_none_is_named() -> None:
     table = etherweave.run(pair()).to_polars("ports")
     with pytest.raises(ValueError, match=r"^y=tx_byte: no such column; nearest: .*tx_bytes"):
         etherweave.plot(table, x="node", y="tx_byte")
+
+
+def test_a_description_has_meaning_names_and_default_of_each_key() -> None:
+    lines = description("job.workload.fft").splitlines()
+    assert "job.workload.fft.pex: Ranks along x, 1 or more. Default: 4." in lines
+    assert description("job.0.start") == description("job.start")
+    for key, near in (("switch.bufer", "buffer"), ("swich", "switch")):
+        with pytest.raises(ValueError, match=f"{key}: unknown key; expected {near}"):
+            description(key)

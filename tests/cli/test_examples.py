@@ -70,7 +70,8 @@ def test_a_command_of_a_guide_names_options_that_there_are(words: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    "words", ["measure a.toml --lunches 5", "bench compare a", "bench run -o x", "schema more"]
+    "words",
+    ["measure a.toml --lunches 5", "bench compare a", "bench run -o x", "schema switch more"],
 )
 def test_a_command_that_is_wrong_is_noticed(words: str) -> None:
     with pytest.raises(Exception, match=r"."):

@@ -9,9 +9,10 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from etherweave.api import simulation, toml
+from etherweave.api.key_descriptions import AMOUNTS, KeyPath, described, dotted, unknown
 from etherweave.api.scenario import ScenarioSource, read
 from etherweave.api.scenario_schema import (
     Schema,
@@ -29,17 +30,6 @@ else:
 
     class ScenarioKeys:
         """Keys are known to type checkers only; here they are read from the schema."""
-
-
-KeyPath: TypeAlias = tuple[str | int, ...]
-
-_AMOUNTS = {
-    "BitRate": 'a rate such as "100Gb/s"',
-    "Bytes": 'a size such as "64KiB"',
-    "Cable": 'a cable such as "3m copper"',
-    "Duration": 'a time such as "200ns"',
-}
-"""Texts with a unit, by their name in the schema: what was expected of a value that is none."""
 
 
 class Table:
@@ -62,7 +52,7 @@ class Table:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        return _described(self._path, self._schema)
+        return described(self._path, self._schema)
 
     if not TYPE_CHECKING:  # Checkers know the keys, and report others.
 
@@ -81,7 +71,7 @@ class Table:
         self._key(name)
         values = self._scenario._values_at(self._path)
         if not isinstance(values, dict) or name not in values:
-            raise AttributeError(f"{_dotted((*self._path, name))}: is not set")
+            raise AttributeError(f"{dotted((*self._path, name))}: is not set")
         del values[name]
 
     def __dir__(self) -> list[str]:
@@ -107,7 +97,7 @@ class Table:
     def _key(self, name: str) -> Schema:
         keys = keys_of(self._schema)
         if name not in keys:
-            raise AttributeError(_unknown((*self._path, name), keys))
+            raise AttributeError(unknown((*self._path, name), keys))
         return keys[name]
 
 
@@ -131,7 +121,7 @@ class Tables:
     def __getitem__(self, number: int) -> Table:
         count = len(self)
         if not -count <= number < count:
-            raise IndexError(f"{_dotted(self._path)}.{number}: there are {count}")
+            raise IndexError(f"{dotted(self._path)}.{number}: there are {count}")
         return Table(self._scenario, (*self._path, number % count), self._schema)
 
     def __len__(self) -> int:
@@ -280,14 +270,14 @@ def _check(path: KeyPath, schema: Schema, value: object) -> None:
     """Check keys, names and units; the core checks the rest when the scenario is used."""
     inner = table_schema(schema)
     reference = reference_of(schema) if inner else ""
-    if reference in _AMOUNTS:
+    if reference in AMOUNTS:
         if not isinstance(value, str) or not re.fullmatch(inner["pattern"], value):
-            raise TypeError(f"{_dotted(path)}: {value!r}; expected {_AMOUNTS[reference]}")
+            raise TypeError(f"{dotted(path)}: {value!r}; expected {AMOUNTS[reference]}")
     elif isinstance(value, Mapping):
         known = keys_of(inner)
         for key, element in value.items():
             if known and key not in known:
-                raise AttributeError(_unknown((*path, key), known))
+                raise AttributeError(unknown((*path, key), known))
             if known:
                 _check((*path, key), known[key], element)
     elif isinstance(value, list | tuple) and "items" in inner:
@@ -295,26 +285,6 @@ def _check(path: KeyPath, schema: Schema, value: object) -> None:
             _check((*path, number), inner["items"], element)
     elif isinstance(value, str) and (texts := names_of(inner)) and value not in texts:
         near = difflib.get_close_matches(value, texts, 3, 0.5) or texts
-        raise TypeError(f"{_dotted(path)}: {value!r}; expected {', '.join(near)}")
+        raise TypeError(f"{dotted(path)}: {value!r}; expected {', '.join(near)}")
     elif (keys := keys_of(inner)) and not isinstance(value, Table) and not names_of(inner):
-        raise TypeError(f"{_dotted(path)}: {value!r}; expected a table of {', '.join(keys)}")
-
-
-def _unknown(path: KeyPath, keys: Mapping[str, Schema]) -> str:
-    near = difflib.get_close_matches(str(path[-1]), keys, 3, 0.5) or sorted(keys)
-    return f"{_dotted(path)}: unknown key; expected {', '.join(near)}"
-
-
-def _dotted(path: KeyPath) -> str:
-    return ".".join(map(str, path))
-
-
-def _described(path: KeyPath, schema: Schema) -> str:
-    """Describe a table: what it is, and a line for each key with its default."""
-    lines = [" ".join(schema.get("description", "").split()), ""]
-    for key, field in keys_of(schema).items():
-        inner = table_schema(field)
-        text = " ".join(field.get("description", inner.get("description", "")).split())
-        texts = ", ".join(f'"{name}"' for name in names_of(inner))
-        lines.append(f"{_dotted((*path, key))}: {text}{f' One of {texts}.' if texts else ''}")
-    return "\n".join(lines)
+        raise TypeError(f"{dotted(path)}: {value!r}; expected a table of {', '.join(keys)}")

@@ -1,0 +1,85 @@
+"""Descriptions of the keys of a scenario: meaning, values and default, from the JSON Schema."""
+
+import difflib
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from etherweave.api import toml
+from etherweave.api.scenario_schema import (
+    Schema,
+    keys_of,
+    names_of,
+    reference_of,
+    schema_root,
+    table_schema,
+)
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+
+AMOUNTS = {
+    "BitRate": 'a rate such as "100Gb/s"',
+    "Bytes": 'a size such as "64KiB"',
+    "Cable": 'a cable such as "3m copper"',
+    "Duration": 'a time such as "200ns"',
+}
+"""Texts with a unit, by their name in the schema: what was expected of a value that is none."""
+
+
+def description(key: str) -> str:
+    """Describe a key of a scenario by its dotted path, and if it is a table the keys in it.
+
+    Numbers of the elements of lists may be left out. Raises ``ValueError`` for an unknown key.
+
+    Examples
+    --------
+    >>> print(description("switch.header"))
+    switch.header: Bytes after which cut-through forwards. Default: "64B".
+    """
+    path: KeyPath = ()
+    schema: Schema = schema_root()
+    field = schema
+    for part in key.split("."):
+        if part.isdecimal():
+            continue
+        keys = keys_of(schema)
+        if part not in keys:
+            raise ValueError(unknown((*path, part), keys))
+        path, field = (*path, part), keys[part]
+        schema = table_schema(field)
+        schema = table_schema(schema.get("items", schema))
+    return described(path, schema) if keys_of(schema) else _line(path, field)
+
+
+def described(path: KeyPath, schema: Schema) -> str:
+    """Describe a table: what it is, and a line for each key."""
+    lines = [" ".join(schema.get("description", "").split()), ""]
+    for key, field in keys_of(schema).items():
+        is_required = key in schema.get("required", ())
+        lines.append(_line((*path, key), field) + (" Required." if is_required else ""))
+    return "\n".join(lines)
+
+
+def unknown(path: KeyPath, keys: Mapping[str, Schema]) -> str:
+    """Name the last key of a path as unknown, and the nearest keys of its table."""
+    near = difflib.get_close_matches(str(path[-1]), keys, 3, 0.5) or sorted(keys)
+    return f"{dotted(path)}: unknown key; expected {', '.join(near)}"
+
+
+def dotted(path: KeyPath) -> str:
+    """Write a path as the key of an override."""
+    return ".".join(map(str, path))
+
+
+def _line(path: KeyPath, field: Schema) -> str:
+    """Describe a key: meaning, names or unit of its values, default."""
+    inner = table_schema(field)
+    text = " ".join(field.get("description", inner.get("description", "")).split())
+    parts = [text] if text else []
+    if names := names_of(inner):
+        parts.append(f"One of {', '.join(map(toml.literal, names))}.")
+    default = field.get("default")
+    if default is not None and not isinstance(default, Mapping) and "Default" not in text:
+        parts.append(f"Default: {toml.literal(default)}.")
+    elif default is None and (amount := AMOUNTS.get(reference_of(field))):
+        parts.append(f"Expects {amount}.")
+    return f"{dotted(path)}: {' '.join(parts)}"
