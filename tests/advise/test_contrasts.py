@@ -8,6 +8,7 @@ import pytest
 
 from etherweave.advise import AdviseError, Answer, answer, load_question, prepare
 from etherweave.advise.answer import without_technologies
+from etherweave.advise.contrasts import Aspects, _paths
 from etherweave.sweeps import executor
 from support.questions import SETTINGS, write
 
@@ -83,6 +84,21 @@ def test_paths_of_each_fabric_are_named_where_entropy_values_spread_packets(tmp_
         "Paths for a pair of hosts: RoCE one path (up_down), Ultra Ethernet several (ecmp by "
         "entropy values); no two fabrics differ in them alone."
     )
+
+
+def test_paths_of_a_single_switch_are_not_named() -> None:
+    fabrics = {
+        name: Aspects("roce", routing, "linear", topology, 1)
+        for name, routing, topology in (
+            ("switch", "up_down hash", "{'single_switch': {}}"),
+            ("tree", "up_down hash", "{'fat_tree': {}}"),
+            ("sprayed", "spray None", "{'fat_tree': {}}"),
+        )
+    }
+    (line,) = _paths(fabrics)
+    assert "tree one path (up_down), sprayed several (spray)" in line
+    assert "switch" not in line
+    assert _paths({name: fabrics[name] for name in ("switch", "tree")}) == []
 
 
 def test_the_example_book_knows_no_technology(tmp_path: Path) -> None:

@@ -60,7 +60,12 @@ class Aspects:
     def takes_one_path(self) -> bool:
         """Return whether a flow has one of several paths."""
         is_hashed = self.routing.startswith("ecmp ") and self.routing.endswith(BY_VALUES)
-        return "single_switch" not in self.topology and self.by in BY_FLOW and not is_hashed
+        return self.has_choice and self.by in BY_FLOW and not is_hashed
+
+    @property
+    def has_choice(self) -> bool:
+        """Return whether the fabric has several switches, and so several paths."""
+        return "single_switch" not in self.topology
 
     @property
     def by(self) -> str:
@@ -159,6 +164,7 @@ def _tried(
 
 def _paths(known: Mapping[str, Aspects]) -> list[str]:
     """Say which paths packets of each fabric take, where that differs beside other aspects."""
+    known = {name: fabric for name, fabric in known.items() if fabric.has_choice}
     if len({fabric.takes_one_path for fabric in known.values()}) < 2:
         return []
 
