@@ -17,6 +17,7 @@ from etherweave.report.run import limits
 from etherweave.report.run import page as run_page
 from etherweave.report.run.hosts import iterations
 from etherweave.report.run.ports import busiest, link_loads, spread
+from etherweave.report.section import Section
 from support.browser import chromium
 
 TAPERED: dict[str, Any] = {
@@ -152,3 +153,20 @@ def test_a_legend_is_in_view_on_a_narrow_screen(
         bars = "[...document.querySelectorAll('.legend .scrollbar')]"
         assert browser.value(f"{bars}.every(bar => bar.getBBox().height === 0)")
         assert browser.value("document.querySelectorAll('.modebar-btn').length") == 0
+
+
+@pytest.mark.needs("chromium")
+def test_panels_below_each_other_have_the_names_of_the_first(tmp_path: Path) -> None:
+    figure = Figure(figsize=(9, 2))
+    for axes, names in zip(figure.subplots(1, 2), (["a", "b"], ["", ""]), strict=True):
+        axes.barh([0, 1], [1, 2])
+        axes.set_yticks([0, 1], names)
+    written_page = page.Page(tmp_path)
+    written_page.show([lambda _: Section("bars", "Bars", "", figure)], None)
+    own = written_page.write(page.Front("bars", "Two panels."), [])
+    script = "[...document.querySelectorAll('.ytick, .y2tick')].map(tick => tick.textContent)"
+    with chromium(tmp_path / "profile") as browser:
+        for width, shown in ((390, ["a", "b", "a", "b"]), (1280, ["a", "b"])):
+            browser.open(own.as_uri(), width=width)
+            browser.wait_for("document.querySelectorAll('.ytick').length == 2")
+            assert [name for name in browser.value(script) if name] == shown

@@ -60,6 +60,12 @@ function ticksOf(axis) {
   return axis.whole ? { tickmode: "linear", tick0: 0, dtick: wholeStep(axis.range) } : {};
 }
 
+// Axis with the names of the first panel, where they stand beside that alone and panels are below each other.
+function namedAxis(axis, first) {
+  const isNamed = !isNarrow.matches || !axis.ticks || axis.ticks[1].some((name) => name !== "");
+  return isNamed ? axis : { ...axis, ticks: first.ticks };
+}
+
 function axisOf(axis, place, other, domain) {
   const ends = axis.log ? axis.range.map(Math.log10) : axis.range;
   return {
@@ -211,7 +217,7 @@ class Interactive {
       const [x, y] = [`x${place ? place + 1 : ""}`, `y${place ? place + 1 : ""}`];
       const isMap = panel.series.some((one) => one.kind === "map");
       layout[`xaxis${x.slice(1)}`] = { ...axisOf(panel.x, x, y, domains[place].x), ...(this.times.length && place ? { matches: "x" } : {}) };
-      layout[`yaxis${y.slice(1)}`] = { ...axisOf(panel.y, y, x, domains[place].y), ...(isMap ? { type: "category", range: undefined, autorange: "reversed", tickmode: "auto" } : {}) };
+      layout[`yaxis${y.slice(1)}`] = { ...axisOf(namedAxis(panel.y, this.panels[0].y), y, x, domains[place].y), ...(isMap ? { type: "category", range: undefined, autorange: "reversed", tickmode: "auto" } : {}) };
       layout.shapes.push(...rules(panel, x, y));
       const above = { x: 0, y: 1, xref: `${x} domain`, yref: `${y} domain`, xanchor: "left", yanchor: "bottom", showarrow: false };
       if (panel.title) layout.annotations.push({ ...above, text: `<b>${panel.title}</b>` });
