@@ -14,6 +14,7 @@ import pytest
 
 from etherweave import run
 from etherweave.api.interconnects import Interconnect
+from etherweave.cli.sampled import intervals, print_intervals
 from etherweave.report.interconnects import overview
 from etherweave.report.sweep import plot
 from etherweave.sweeps import executor, load_sweep, sweep
@@ -100,6 +101,17 @@ def test_times_of_a_job_have_an_interval_with_the_error_of_the_model(
     assert ping.together.low < ping.most.low and ping.together.high > ping.most.high
     assert list(ping.together) == pytest.approx([ping.median * end for end in most], rel=0.05)
     assert result.by_name["end_ns"].together is None, "it is no time of a job"
+
+
+def test_a_figure_as_it_stands_outside_of_its_interval_has_a_mark(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    most = Interval(2.0, 7.0)
+    rows = [Distribution("end_ns", at, 3.0, most, most, 0.0, None) for at in (1.5, 2.0, 7.0, 9.5)]
+    print_intervals(("figure",), [(row.name, *intervals(row)) for row in rows])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in printed[1:5]] == ["1.5*", "2", "7", "9.5*"]
+    assert printed[5].startswith("  * outside of the interval of 90 %")
 
 
 def test_the_page_of_samples_has_intervals_and_names_no_draw(file: Path, tmp_path: Path) -> None:

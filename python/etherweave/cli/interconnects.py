@@ -14,7 +14,7 @@ from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, ExecutorName, Threads
 from etherweave.cli.progress import work_progress
-from etherweave.cli.sampled import INTERVALS, figure, intervals
+from etherweave.cli.sampled import figure, intervals, print_intervals
 
 if TYPE_CHECKING:
     from etherweave.uncertainty.intervals import Distribution
@@ -143,7 +143,7 @@ def _print_samples(distributions: "dict[str, dict[str, Distribution]]", as_json:
         for name, of in distributions.items()
         for key, distribution in of.items()
     ]
-    return print_table(("profile", "figure", *INTERVALS), rows)
+    return print_intervals(("profile", "figure"), rows)
 
 
 _FIGURES: dict[str, Callable[[Interconnect], str]] = {

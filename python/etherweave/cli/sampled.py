@@ -25,6 +25,7 @@ DETAILED = (".mean_us", ".call_us", "streams.goodput_gbps")
 """Ends of names of the figures whose unknowns are named."""
 INTERVALS = (">as it stands", ">median", ">50 %", ">90 %", ">90 % with the model's error")
 """Titles of the columns of a figure in samples."""
+OUTSIDE = "*"  # Mark of a figure as it stands that lies outside of its interval of 90 %.
 
 
 def run_sampled(
@@ -128,7 +129,7 @@ def _print(result: "SampledResult") -> None:
     figures = sorted(result.figures, key=lambda row: not row.name.endswith(DETAILED))
     rows = [(row.name, *intervals(row)) for row in figures if row.varies or row.together]
     if rows:
-        print_table(("figure", *INTERVALS), rows)
+        print_intervals(("figure",), rows)
     fixed = [(row.name, row.median) for row in result.figures if not (row.varies or row.together)]
     print_rest(fixed, result.left_out, result.samples, "samples")
     for row in result.figures:
@@ -145,7 +146,17 @@ def _print(result: "SampledResult") -> None:
 def intervals(row: "Distribution") -> tuple[str, ...]:
     """Write the columns of a figure that :data:`INTERVALS` names."""
     together = _ends(row.together) if row.together else ""
-    return (number(row.point), number(row.median), _ends(row.half), _ends(row.most), together)
+    point = number(row.point)
+    if row.varies and row.point is not None and not row.most.low <= row.point <= row.most.high:
+        point += OUTSIDE
+    return (point, number(row.median), _ends(row.half), _ends(row.most), together)
+
+
+def print_intervals(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print figures in samples, below titles of their first columns and :data:`INTERVALS`."""
+    print_table((*titles, *INTERVALS), rows)
+    if any(row[len(titles)].endswith(OUTSIDE) for row in rows):
+        print(f"  {OUTSIDE} outside of the interval of 90 %: report the median and the interval")
 
 
 def _error(error: "ModelError") -> str:
