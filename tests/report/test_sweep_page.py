@@ -53,6 +53,26 @@ def test_a_page_has_figures_that_differ_and_a_row_for_each_point(tmp_path: Path)
     assert text.count("<td>1MiB</td>") == 1
 
 
+def test_a_page_says_which_axis_changes_a_figure_most(tmp_path: Path) -> None:
+    runs = pl.DataFrame(
+        {
+            "routing": ["spray", "spray", "ecmp", "ecmp"],
+            "topology.fat_tree.cores": [1, 4, 1, 4],
+            "seed": 1,
+            "jobs.halo.mean_us": [2.0, 1.0, 8.0, 7.0],
+        }
+    )
+    axes = ["routing", "topology.fat_tree.cores", "seed"]
+    text = write_sweep({"a": runs}, axes, "a sweep", "4 of 4 runs.", {}, tmp_path).read_text()
+    # 7.5 to 1.5 over the routings, 5 to 4 over the cores.
+    assert (
+        "means differ by a factor of 5 over routing, of 1.25 over topology.fat_tree.cores." in text
+    )
+    assert "Means over seeds" not in text
+    axis = plot(runs, "topology.fat_tree.cores", "jobs.halo.mean_us", "routing").axes[0].xaxis
+    assert [place for place in axis.get_majorticklocs() if 1 <= place <= 4] == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("first", [-1, 0])
 def test_samples_of_points_have_a_row_for_each_point(first: int, tmp_path: Path) -> None:
     """Points whose run as it stands has failed have samples alone."""

@@ -23,7 +23,15 @@ from etherweave.api.units import length_of, rate_of, size_of, time_of
 from etherweave.report.flow_page import FlowPlots
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.sizes import size_name
-from etherweave.report.style import ASIDE, SERIES, house, literal, name_decades, write_svg
+from etherweave.report.style import (
+    ASIDE,
+    SERIES,
+    WholeNumbers,
+    house,
+    literal,
+    name_decades,
+    write_svg,
+)
 from etherweave.uncertainty.intervals import Interval
 from etherweave.uncertainty.means import bounded, half_widths
 from etherweave.uncertainty.together import CONDITIONS, errors_in, together_of
@@ -260,6 +268,8 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence
             _name_places(
                 axes, sorted(places.values()), unit, APART if len(parts) > 1 else APART / 2
             )
+        elif all(isinstance(place, int) for place in places):
+            axes.xaxis.set_major_locator(WholeNumbers())
         axes.set_xlabel(literal(f"{x} [{unit}]" if unit else x))
         axes.set_ylabel(literal(with_unit(y)))
         axes.label_outer()

@@ -16,18 +16,24 @@ from etherweave.report.run.flow_figures import FIGURES as FLOW_FIGURES
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.samples_page import write_samples
 from etherweave.report.section import FOLDED_FROM, Section, Table
-from etherweave.report.sweep import LINES_MAX, PANEL_MAX, SAMPLE, SEED, is_amount, plot, with_unit
+from etherweave.report.sweep import (
+    BANDS,
+    LINES_MAX,
+    PANEL_MAX,
+    SAMPLE,
+    SEED,
+    WITH_MODEL,
+    is_amount,
+    plot,
+    with_unit,
+)
 from etherweave.uncertainty.together import CONDITIONS
 
 FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
 TIMES = (".mean_us", ".call_us")  # Ends of names of times of jobs.
 OTHERS = ("goodput_gbps", "pauses.frames", "packets_dropped")
 """Names of other figures that are drawn."""
-CAPTION = (
-    "Means over seeds with intervals of 95 %; of samples, medians with bands of 90 %, and lighter "
-    "ones of 90 % with the error of the model. "
-    "`etherweave sweep plot` draws other columns."
-)
+OTHER_COLUMNS = "`etherweave sweep plot` draws other columns."
 
 
 def write_sweep(
@@ -91,7 +97,16 @@ def _drawn(rows: pl.DataFrame, varied: Sequence[str], name: str) -> Section | No
     if math.prod(rows[panel].n_unique() for panel in panels) > PANEL_MAX:
         return None
     figure = plot(rows, x, name, by, panels)
-    return Section(name.replace(".", "_"), with_unit(name), CAPTION, figure)
+    return Section(name.replace(".", "_"), with_unit(name), _caption(rows), figure)
+
+
+def _caption(rows: pl.DataFrame) -> str:
+    """Say what lines and bands are."""
+    if SAMPLE in rows.columns:
+        return f"{BANDS}; {WITH_MODEL}. {OTHER_COLUMNS}"
+    if rows[SEED].n_unique() > 1:
+        return f"Means over seeds with intervals of 95 %. {OTHER_COLUMNS}"
+    return OTHER_COLUMNS
 
 
 def _means(rows: pl.DataFrame, varied: Sequence[str], figures: Sequence[str]) -> pl.DataFrame:
@@ -124,4 +139,16 @@ def _best(means: pl.DataFrame, varied: Sequence[str], name: str) -> str:
     ends = [ordered.row(at, named=True) for at in (0, -1)]
     places = [", ".join(f"{axis} = {row[axis]}" for axis in varied) for row in ends]
     texts = [f"{_text(row[name])} at {at}" for row, at in zip(ends, places, strict=True)]
-    return f"{with_unit(name)}: from {texts[0]} to {texts[1]}."
+    return f"{with_unit(name)}: from {texts[0]} to {texts[1]}.{_by_axis(means, varied, name)}"
+
+
+def _by_axis(means: pl.DataFrame, varied: Sequence[str], name: str) -> str:
+    """Say by what factor a figure changes over each of several axes, the largest first."""
+    ratios = []
+    for axis in varied:
+        middles = means.group_by(axis).agg(pl.col(name).mean())[name].drop_nulls().sort()
+        if len(varied) < 2 or middles[0] <= 0:
+            return ""
+        ratios.append((middles[-1] / middles[0], axis))
+    factors = [f"{ratio:.3g} over {axis}" for ratio, axis in sorted(ratios, reverse=True)]
+    return f" Its means differ by a factor of {', of '.join(factors)}."
