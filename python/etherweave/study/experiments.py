@@ -71,6 +71,13 @@ class RunExperiment(ScenarioExperiment):
         """Resolve the scenario."""
         return etherweave.resolve(self.file(home), self.overrides)
 
+    def packet_hops(self, home: Path) -> int | None:
+        """Estimate packets over links; None where nothing says how many, or some may be skipped."""
+        if "[run.fast_forward]" in self.inputs(home):
+            return None
+        estimate = etherweave.foresee(self.file(home), self.overrides)
+        return estimate["packet_hops"] if estimate else None
+
     def carry_out(self, home: Path, directory: Path) -> None:
         """Run the scenario.
 

@@ -11,7 +11,7 @@ from etherweave.api.inputs import read_json
 from etherweave.api.machine import build
 from etherweave.api.outputs import below, write_json, write_text
 from etherweave.api.work import Work, WorkCallback, unheard
-from etherweave.study.experiments import StudyExperiment
+from etherweave.study.experiments import RunExperiment, StudyExperiment
 from etherweave.study.folder import Study, load_study
 from etherweave.study.records import CHECK_S, recorded_times
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, check_of, load_result
@@ -97,17 +97,27 @@ def run_study(
 def known_times(
     study: Study, experiments: Sequence[StudyExperiment], full: bool
 ) -> dict[str, float]:
-    """Read the recorded processor times of experiments [s]: of ``full`` those of equal inputs.
+    """Read the recorded processor times of experiments [s], which are those of shortened ones.
 
-    Records are those of shortened studies.
+    A ``full`` one takes as many times as long as it has packet-hops, as far as they are known.
     """
     times = recorded_times(study.home)
     if not full:
         return times
-    known = [item for item in study.experiments(False) if item.name in times]
-    shortened = {item.name: item.inputs(study.home) for item in known}
-    equal = (each for each in experiments if shortened.get(each.name) == each.inputs(study.home))
-    return {item.name: times[item.name] for item in equal}
+    shortened = {item.name: item for item in study.experiments(False) if item.name in times}
+    recorded = (item for item in experiments if item.name in shortened)
+    longer = {item.name: _times_longer(study, shortened[item.name], item) for item in recorded}
+    return {name: own * times[name] for name, own in longer.items() if own is not None}
+
+
+def _times_longer(study: Study, short: StudyExperiment, full: StudyExperiment) -> float | None:
+    """Estimate how many times as long as a shortened experiment a full one takes."""
+    if short.inputs(study.home) == full.inputs(study.home):
+        return 1.0
+    if not (isinstance(short, RunExperiment) and isinstance(full, RunExperiment)):
+        return None
+    hops = [experiment.packet_hops(study.home) for experiment in (full, short)]
+    return hops[0] / hops[1] if hops[0] and hops[1] else None
 
 
 def _matching(known: Sequence[StudyExperiment], only: str) -> list[StudyExperiment]:
