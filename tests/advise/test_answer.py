@@ -397,10 +397,11 @@ def test_a_fabric_that_flow_level_mode_warns_of_is_not_the_best_by_far(tmp_path:
     ("parts", "message"),
     [
         ((SETTINGS, SLOW, JOB), "fabric: ['slow']; expected two or more"),
+        (("seed = 1\n", JOB), "no fabrics; expected a question with tables [[fabric]] or"),
         ((SETTINGS, SLOW, SLOW, JOB), "expected two or more, each of its own name"),
         ((SETTINGS, SLOW, FAST), "job: []; expected one that sends"),
         (("samples = 3\n", SLOW, FAST, JOB), "samples: 3; expected 8 to 1,024"),
-        (("sample = 1\n", SLOW, FAST, JOB), "unknown key 'sample'"),
+        (("sample = 1\n", SLOW, FAST, JOB), "unknown key 'sample'; nearest: samples"),
         (
             ("trajectories = 1\n", SLOW, FAST, JOB),
             "trajectories: 1; expected 0, which leaves them out, or 2 and more",

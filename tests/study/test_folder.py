@@ -341,7 +341,7 @@ def test_code_beside_the_declaration_adds_experiments_metrics_and_sections(folde
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("study.toml", "title =", "titel =", "unknown key 'titel'"),
+        ("study.toml", "title =", "titel =", "unknown key 'titel'; nearest: title"),
         ("study.toml", 'column = "duration_ns"', "", "either a key or a column"),
         ("study.toml", 'scenario = "ping"', 'scenario = "ping"\nkind = "walk"', "expected a kind"),
         ("study.toml", "scale = 0.5e-3", 'statistic = "mode"', "expected a statistic"),

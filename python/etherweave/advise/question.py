@@ -185,6 +185,9 @@ def load_question(path: str | Path) -> Question:
     ``ScenarioError`` when a search has a mistake; ``OSError``.
     """
     table, file = read_toml(path), str(path)
+    if not {"fabric", "find"} & table.keys():
+        expected = "a question with tables [[fabric]] or [[find]], and [[job]]"
+        raise AdviseError(f"{file}: no fabrics; expected {expected}")
     own = {key: value for key, value in table.items() if key not in TABLES}
     try:
         settings = decoded(Settings, own, file)

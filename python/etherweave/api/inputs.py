@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from etherweave.api.nearest import nearest
+
 if TYPE_CHECKING:
     import pyarrow
 
@@ -225,7 +227,8 @@ def _members(
     members = _checked(dict, data, where, "an object")
     hints = _hints(kind)
     if is_closed and (unknown := sorted(set(members) - set(hints))):
-        raise ValueError(f"{where}: unknown key {unknown[0][:40]!r}")
+        near = nearest(unknown[0], list(hints))
+        raise ValueError(f"{where}: unknown key {unknown[0][:40]!r}; {near}")
     if missing := [name for name in hints if name in needed and name not in members]:
         raise ValueError(f"{where}: {missing[0]} is missing")
     known = {name: member for name, member in members.items() if name in hints}

@@ -87,7 +87,8 @@ def calibrate_verb(
         return _published(study)
     base = _scenario(scenario)
     if (site is None) == (not measured):
-        reject("expected --site FILE to measure now, or --measured DIRECTORY of a measurement")
+        stated = "both --site and --measured" if site else "neither --site nor --measured"
+        reject(f"{stated}; expected a site to measure now, or the directory of a measurement")
     if site and output is None:
         reject("--site: measures on hosts; expected --output DIRECTORY for its launches")
     from etherweave.bench.calibration import calibrate
