@@ -81,6 +81,22 @@ def test_a_run_with_a_known_error_says_so() -> None:
     assert str(exact["time_share"]) == "0.0"
 
 
+@pytest.mark.parametrize(
+    ("forward", "expected"),
+    [
+        ({}, "; an `error` skips by mean times"),
+        ({"error": 0.01}, "; more repetitions, or a larger `error`, may be skipped"),
+    ],
+)
+def test_a_run_without_a_skip_says_what_would_allow_one(
+    forward: dict[str, float], expected: str
+) -> None:
+    few = {"run.fast_forward": forward, "job.0.workload.fft.iterations": 40}
+    (warning,) = etherweave.run({**SCENARIO, **TCP}, few).summary["warnings"]
+    assert warning.startswith("run.fast_forward: nothing was skipped: ")
+    assert warning.endswith(expected)
+
+
 def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
     """They are counted in repetitions."""
     changed = {"run.fast_forward": {"error": 0.01, "shadows": 1}}

@@ -110,7 +110,7 @@ impl Skipped {
 
 /// Share of the run that was skipped, or the reason why nothing was.
 pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
-    scenario.run.fast_forward.as_ref()?;
+    let allowed = 100.0 * f64::from(scenario.run.fast_forward.as_ref()?.error);
     let (shadows, skips): (Vec<&SkipRow>, Vec<&SkipRow>) = report.skips.iter().partition(|row| row.is_simulated == 1);
     let worst = shadows.iter().map(|row| row.error).fold(0.0, f64::max);
     let checked = match shadows.len() {
@@ -127,13 +127,18 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
             Some(obstacle) => obstacle,
         };
         let is_key = !obstacle.contains(' ') && report.skip_obstacle.is_some();
-        let meaning = if is_key { " has states that never repeat exactly; an `error` skips by mean times" } else { "" };
-        return Some(format!("{KEY}: nothing was skipped: {obstacle}{meaning}{checked}"));
+        let meaning = if is_key { " has states that never repeat exactly" } else { "" };
+        let remedy = match report.skip_obstacle {
+            _ if !shadows.is_empty() => "",
+            _ if allowed == 0.0 => "; an `error` skips by mean times",
+            None => "; more repetitions, or a larger `error`, may be skipped",
+            Some(_) => "",
+        };
+        return Some(format!("{KEY}: nothing was skipped: {obstacle}{meaning}{remedy}{checked}"));
     }
     let Skipped { time_share, events_share, repetitions, error_share } = Skipped::of(scenario, report)?;
     let [time, events, error] = [time_share, events_share, error_share].map(|share| 100.0 * share);
     let repeats = skips.iter().all(|row| row.level == SkipLevel::Repeated);
-    let allowed = 100.0 * f64::from(scenario.run.fast_forward.as_ref()?.error);
     let how = if repeats {
         "repeat others".to_owned()
     } else {
