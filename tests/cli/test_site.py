@@ -68,6 +68,11 @@ def test_the_reference_has_every_key_of_a_scenario_with_its_unit_and_default(sit
     assert any(row.startswith('buffer size "16MiB" Whole packet memory') for row in plain)
 
 
+def test_steps_between_blocks_of_code_go_on_with_their_numbers(site: Path) -> None:
+    lists = re.findall(r"<ol(?: start=\"([0-9]+)\")?>", (site / "guide/operator.html").read_text())
+    assert lists == ["", *map(str, range(2, 9))]
+
+
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     loaded = re.compile(r"<(?:script|img|iframe)[^>]* src=\"?http|<link[^>]*stylesheet[^>]*http")
     pages = list(site.rglob("*.html"))
