@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +140,18 @@ def test_kinds_are_summed_up_and_statements_apart(tmp_path: Path) -> None:
     first = draw(intervals, tmp_path / "one.svg").read_bytes()
     assert first == draw(intervals, tmp_path / "two.svg").read_bytes()
     assert len(first) < 60_000, "a page can have it"
+
+
+def test_a_check_that_repeats_another_counts_once() -> None:
+    own = check(1.0, 0.9, 1.1, ID.format("a"))
+    again = replace(own, id=ID.format("b"), source="Table 1; prediction, repeats a")
+    intervals = check_intervals("osu-references", [own, again], {}, [])
+    assert [interval.check.id for interval in intervals] == [own.id, again.id]
+    assert [(kind.kind, kind.rows) for kind in coverage(intervals)] == [
+        ("latency", 1),
+        ("all of these", 1),
+        ("all with a figure", 1),
+    ]
 
 
 def test_results_of_a_study_count_once() -> None:

@@ -13,10 +13,11 @@ from scipy.stats import t
 from etherweave import _core
 from etherweave.api.scenario import ScenarioText
 from etherweave.study import StudyCheck, load_study
+from etherweave.study.records import read_record
+from etherweave.study.results import CALIBRATION, REPEATS
 from etherweave.sweeps import executor
 from etherweave.uncertainty import run_samples
 from etherweave.uncertainty.check_rows import (
-    CALIBRATION,
     COLUMNS,
     FITS,
     KINDS,
@@ -97,11 +98,26 @@ def test_what_is_extrapolated_widens_its_own_interval_and_hardly_the_others() ->
     assert factors[FITS[1]] > 1 > factors[FITS[0]]
 
 
-def test_a_kind_without_rows_has_what_all_have_and_a_wider_interval() -> None:
-    estimate = Estimate(drawn(np.random.default_rng(4), 12, 0.05))
-    assert width(estimate, COLLECTIVE) > width(estimate, LATENCY)
+def test_a_size_without_rows_has_what_all_have_and_a_wider_interval() -> None:
+    small, large = (Conditions("latency", size) for size in ("to 64 B", "above 64 KiB"))
+    estimate = Estimate(drawn(np.random.default_rng(4), 12, 0.05, small))
+    assert width(estimate, large) > width(estimate, small)
     (error,) = errors_at([COLLECTIVE], estimate.rows)
     assert (error.rows, error.systems, error.covered) == (0, [], None)
+
+
+def test_the_error_of_a_kind_is_that_of_the_conditions_of_its_rows() -> None:
+    draw = np.random.default_rng(11)
+    narrow, wide = (Conditions("latency", fit=fit) for fit in FITS)
+    rows = [*drawn(draw, 8, 0.03, narrow), *drawn(draw, 8, 0.3, wide)]
+    estimate = Estimate(rows)
+    low, high = (width(estimate, conditions) for conditions in (narrow, wide))
+    error = model_errors(rows)[0]
+    assert low < math.log(error.most.high / error.most.low) < high
+    alone = Estimate([entry for entry in rows if entry.conditions == narrow])
+    assert alone.further_of_kind("latency").interval(0.9) == pytest.approx(
+        alone.further(narrow).interval(0.9), rel=1e-3
+    )
 
 
 def test_sizes_of_one_curve_count_as_one_row() -> None:
@@ -191,10 +207,23 @@ def test_kept_rows_are_those_of_the_studies_and_nothing_is_fitted_to_them() -> N
             if line.study == study:
                 known = expected[line.id]
                 assert line.published == pytest.approx(float(known["published"]), rel=1e-5)
-                assert "calibration" not in known["source"], line.id
+                assert CALIBRATION not in known["source"], line.id
+                assert REPEATS not in known["source"], line.id
                 assert line.unit == known["unit"]
                 assert line.conditions.kind in KINDS
                 assert line.conditions.size_class in ("", *SIZES)
+
+
+@pytest.mark.parametrize("study", sorted({row_.study for row_ in check_rows()}))
+def test_kept_rows_have_the_figures_that_studies_record(study: str) -> None:
+    record = read_record(load_study(study).home)
+    assert record is not None
+    recorded = {check.id: check.value for check in record.result.checks}
+    for line in check_rows():
+        if line.study == study:
+            # A row has six digits of a figure that no unknown moves, or the median of samples.
+            error = abs(math.log(recorded[line.id] / line.simulated))
+            assert error <= 3 * line.spread + 2e-5, line.id
 
 
 def benchmark(check: str) -> str:

@@ -136,7 +136,7 @@ def rows_verb(directories: Directories) -> None:
     """Print the check rows of results of studies that measure the error of the model, as CSV.
 
     `python/etherweave/uncertainty/check_rows.csv` is what it prints for all studies that come with
-    Etherweave, with samples.
+    Etherweave, with samples. Rows that repeat another count once.
     """
     from etherweave.uncertainty.check_rows import row_of, write
 
@@ -145,6 +145,7 @@ def rows_verb(directories: Directories) -> None:
             row_of(result.study.name, check, values.get(check.id, ()))
             for result, values in map(_sampled, directories)
             for check in result.checks
+            if not check.is_repeat
         ]
     print(write(row for row in rows if row), end="")
 

@@ -21,9 +21,10 @@ ROWS_MIN = 5  # Least rows of a kind that has a line of its own.
 def draw(rows: Sequence[CheckInterval], path: Path) -> Path:
     """Draw coverage against the level of intervals, by kind; returns the path.
 
-    Checks without a known error of the model are left out.
+    Checks without a known error of the model are left out, and those that repeat another.
     """
-    return write_svg(partial(_figure, [row for row in rows if row.kind in KINDS]), path)
+    shown = [row for row in rows if row.kind in KINDS and not row.check.is_repeat]
+    return write_svg(partial(_figure, shown), path)
 
 
 def _figure(rows: Sequence[CheckInterval]) -> Figure:

@@ -14,7 +14,7 @@ from etherweave.api.inputs import InputError, read_json
 from etherweave.api.outputs import write_json
 from etherweave.study.declared import FILE, read_declaration
 from etherweave.study.folder import Study, shipped
-from etherweave.study.results import CALIBRATION, StudyResult, check_of
+from etherweave.study.results import StudyResult, check_of
 
 RECORD = "record.json"
 _ROUNDED_S = 0.025  # Mean of the times that records write as 0.0 [s].
@@ -41,7 +41,7 @@ class StudyRecord:
         errors = [
             abs(check.value / check.published - 1)
             for check in self.result.checks
-            if check.published and None not in check.tolerance and CALIBRATION not in check.source
+            if check.published and None not in check.tolerance and not check.is_fitted
         ]
         return statistics.median(errors) if errors else math.nan
 

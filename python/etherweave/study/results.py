@@ -58,6 +58,16 @@ class StudyCheck:
         return f"{self.value:.0f}" if float(self.value).is_integer() else f"{self.value:.4g}"
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether constants are fitted to the figure."""
+        return CALIBRATION in self.source
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether its run is that of another check."""
+        return REPEATS in self.source
+
+    @property
     def is_passed(self) -> bool:
         """Whether the computed figure lies within the bounds."""
         low, high = self.tolerance
@@ -76,7 +86,6 @@ def check_of(row: Mapping[str, str], value: float) -> StudyCheck:
 CALIBRATION = "calibration"  # Word in the source of a row that constants are fitted to.
 REPEATS = "repeats"  # Word in the source of a row whose run is that of another row.
 WEAKER = "weaker"  # Word in the source of a row that an assumption read later rests on.
-_NO_PREDICTION = (CALIBRATION, REPEATS)
 
 
 @dataclass(frozen=True)
@@ -121,7 +130,7 @@ class StudyResult:
     def predictions(self) -> list[StudyCheck]:
         """Checks of the publication that no constant is fitted to, and that repeat no other's."""
         own = self.published_checks
-        return [check for check in own if not any(word in check.source for word in _NO_PREDICTION)]
+        return [check for check in own if not check.is_fitted and not check.is_repeat]
 
     @property
     def published_checks(self) -> list[StudyCheck]:

@@ -39,7 +39,6 @@ COLUMNS = (
 TIMES = ("ns", "us", "ms", "s", "ratio", "x")
 """Units of times, of which more is slower, and of ratios, which stand as they are."""
 _SIZE_AT = -2  # Part of an id that is the size of a message.
-CALIBRATION = "calibration"  # Word in the source of a row to which constants are fitted.
 
 
 class Conditions(NamedTuple):
@@ -171,7 +170,7 @@ def size_class(size: float | None) -> str:
 
 def _counts(check: StudyCheck, of: Mapping[str, Any]) -> bool:
     """Return whether a check is one of these rows, and nothing is fitted to it."""
-    if not fnmatchcase(check.id, of["checks"]) or CALIBRATION in check.source:
+    if not fnmatchcase(check.id, of["checks"]) or check.is_fitted:
         return False
     if not check.expected or not check.value > 0 or check.basis or not has_figure(check):
         return False

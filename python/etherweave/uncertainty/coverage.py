@@ -13,15 +13,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from etherweave.study import StudyCheck
-from etherweave.uncertainty.check_rows import (
-    CALIBRATION,
-    KINDS,
-    TIMES,
-    CheckRow,
-    check_rows,
-    has_figure,
-    row_of,
-)
+from etherweave.uncertainty.check_rows import KINDS, TIMES, CheckRow, check_rows, has_figure, row_of
 from etherweave.uncertainty.intervals import Interval
 from etherweave.uncertainty.model_errors import Estimate, Further, without_each_system
 
@@ -131,7 +123,7 @@ def _with_model(
 
 def _other(check: StudyCheck) -> str:
     """Return the kind of a check that does not measure the error of the model."""
-    if CALIBRATION in check.source:
+    if check.is_fitted:
         return FITTED
     return OTHER if has_figure(check) else STATEMENT
 
@@ -143,7 +135,7 @@ def predicted(check: StudyCheck, values: Sequence[float]) -> Predicted:
     ends = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
     low, median, high = map(float, np.quantile(values, ends, method="median_unbiased"))
     width = (high - low) / abs(median) if median else math.inf if high > low else 0.0
-    is_number = has_figure(check) or CALIBRATION in check.source
+    is_number = has_figure(check) or check.is_fitted
     figure = check.expected if is_number and check.expected is not None else math.nan
     if math.isnan(figure):
         least, largest = check.tolerance
@@ -207,7 +199,11 @@ class KindCoverage:
 
 
 def coverage(rows: Sequence[CheckInterval]) -> list[KindCoverage]:
-    """Sum up checks by kind; all kinds with an error of the model also together."""
+    """Sum up checks by kind; all kinds with an error of the model also together.
+
+    Those whose run is that of another check are left out.
+    """
+    rows = [row for row in rows if not row.check.is_repeat]
     measured = [row for row in rows if row.kind in KINDS]
     groups = {kind: [row for row in rows if row.kind == kind] for kind in KINDS}
     groups["all of these"] = measured

@@ -2,8 +2,8 @@
 
 Rows of studies compare a simulated figure with one that a system has published. The logarithm of
 the measured over the simulated time has Student's t distribution about zero, whose scale depends
-on what is extrapolated: the kind of metric, the size, whether constants are fitted to the same
-benchmark, the last two together, and whether a link limits it.
+on what is extrapolated: the size, whether constants are fitted to the same benchmark, both of these
+together, and whether a link limits it.
 Each of them has an effect that is drawn towards zero, so that classes of few systems have what all
 have.
 What is not modelled takes time: above zero the scale is larger than below, but of ratios.
@@ -42,7 +42,7 @@ class Form:
     """Standard deviation of effects on the logarithm of the scale."""
     skewness: float = 0.1
     """Standard deviation of the logarithm by which the scale is larger above 0, smaller below."""
-    left_out: Sequence[str] = ()  # Conditions without an effect.
+    left_out: Sequence[str] = ("kind",)  # Conditions without an effect.
     together: Sequence[tuple[str, str]] = (("size_class", "fit"),)
     """Conditions with an effect of each pair of their values, beside those of their own."""
 
@@ -60,14 +60,18 @@ FORMS = {
     "sides alike": replace(FORM, skewness=1e-6),
     "size and fit apart": replace(FORM, together=()),
     "both of these": replace(FORM, skewness=1e-6, together=()),
+    "the kind, too": replace(FORM, left_out=()),
     "kind and size together, too": replace(FORM, together=(*FORM.together, ("kind", "size_class"))),
     "kind and fit together, too": replace(FORM, together=(*FORM.together, ("kind", "fit"))),
+    "limit and size together, too": replace(
+        FORM, together=(*FORM.together, ("limit", "size_class"))
+    ),
     "3 degrees": replace(FORM, degrees=3),
     "6 degrees": replace(FORM, degrees=6),
     "effects of a factor of 1.2": replace(FORM, effect=math.log(2) / 4),
     "effects of a factor of 2": replace(FORM, effect=math.log(2)),
-    "no limit": replace(FORM, left_out=("limit",)),
-    "no size": replace(FORM, left_out=("size_class",), together=()),
+    "no limit": replace(FORM, left_out=(*FORM.left_out, "limit")),
+    "no size": replace(FORM, left_out=(*FORM.left_out, "size_class"), together=()),
 }
 """Forms of which the scores are compared; the first holds."""
 
@@ -118,6 +122,14 @@ class Further:
 
         values: list[float] = np.exp(np.interp(shares, self._shares, self._logarithms)).tolist()
         return values
+
+    @classmethod
+    def mixed(cls, parts: "Sequence[Further]") -> "Further":
+        """Mix distributions, each as likely as the others."""
+        import numpy as np
+
+        every = np.sort(np.concatenate([part._logarithms for part in parts]))
+        return cls(every, (np.arange(len(every)) + 0.5) / len(every))
 
     def score(self, logarithm: float) -> float:
         """Return the continuous ranked probability score over a logarithm, the smaller the better.
@@ -207,6 +219,12 @@ class Estimate:
             )
         every = np.sort(np.concatenate(parts).ravel())
         return Further(every, (np.arange(len(every)) + 0.5) / len(every))
+
+    def further_of_kind(self, kind: str) -> Further:
+        """Predict a row of a kind, under conditions that the rows of this kind have."""
+        own = [row.conditions for row in self.rows if row.conditions.kind == kind]
+        parts = {each: self.further(each) for each in (own or [Conditions(kind)])}
+        return Further.mixed([parts[each] for each in own] or [*parts.values()])
 
     def effects(self) -> list[Effect]:
         """List what each condition does to the width of an interval, and what the side does."""
@@ -324,10 +342,16 @@ def _weights(rows: Sequence[CheckRow]) -> list[float]:
 
 
 def model_errors(rows: Sequence[CheckRow] | None = None) -> list[ModelError]:
-    """Estimate the error of the model for every kind of metric, by default from shipped rows."""
+    """Estimate the error of the model for every kind of metric, by default from shipped rows.
+
+    It is that of a row under conditions that the rows of the kind have.
+    """
     known = check_rows() if rows is None else rows
     estimate, covered = Estimate(known), _covered(known)
-    return [_error(estimate, Conditions(kind), covered.get(kind)) for kind in KINDS]
+    return [
+        _error(estimate, Conditions(kind), estimate.further_of_kind(kind), covered.get(kind))
+        for kind in KINDS
+    ]
 
 
 def errors_at(
@@ -335,12 +359,13 @@ def errors_at(
 ) -> list[ModelError]:
     """Estimate the error of the model under several conditions, but not what it covers."""
     estimate = Estimate(check_rows() if rows is None else rows)
-    return [_error(estimate, condition) for condition in conditions]
+    return [_error(estimate, condition, estimate.further(condition)) for condition in conditions]
 
 
-def _error(estimate: Estimate, conditions: Conditions, covered: float | None = None) -> ModelError:
+def _error(
+    estimate: Estimate, conditions: Conditions, further: Further, covered: float | None = None
+) -> ModelError:
     own = [row for row in estimate.rows if row.conditions.kind == conditions.kind]
-    further = estimate.further(conditions)
     systems = list(dict.fromkeys(row.system for row in own))
     half, most = further.interval(0.5), further.interval(0.9)
     return ModelError(conditions, len(own), systems, half, most, covered, further)
