@@ -112,6 +112,7 @@ def test_replications_have_a_sentence_that_compares_them_with_those_beside(tmp_p
     assert "slowdown_p99: 3 (95 %: 1 to 5.484) with HPCC; 12 (95 %: 2.063 to 21.94) with" in text
     assert "with DCTCP, 4 times as much;" in text
     assert "with TIMELY, 1.33 times as much, within chance." in text
+    assert [text.count(f"<td>{result}</td>") for result in tables] == [1, 1, 1]
 
 
 def test_points_at_names_are_not_joined() -> None:

@@ -33,6 +33,7 @@ FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
 TIMES = (".mean_us", ".call_us")  # Ends of names of times of jobs.
 OTHERS = ("goodput_gbps", "pauses.frames", "packets_dropped")
 """Names of other figures that are drawn."""
+RESULT = "result"  # Column with the name of replications that are compared.
 OTHER_COLUMNS = "`etherweave sweep plot` draws other columns."
 
 
@@ -70,7 +71,10 @@ def write_sweep(
         page.show([partial(_drawn, varied=varied, name=name)], rows)
     means = _means(rows, varied, figures)
     middle = "Medians of the samples" if SAMPLE in table.columns else "Means of the runs"
-    page.show([partial(_points, varied=varied, figures=figures, middle=middle)], means)
+    beside = len(tables) > 1 and not varied
+    listed = _side_by_side(tables, figures) if beside else means
+    columns = [RESULT] if beside else varied
+    page.show([partial(_points, varied=columns, figures=figures, middle=middle)], listed)
     best = [_best(means, varied, name) for name in figures[:FIGURES_MAX]] if varied else []
     first, *others = [*(best or sentences(tables)), progress]
     return page.write(Front(title, first, others), [])
@@ -115,6 +119,15 @@ def _means(rows: pl.DataFrame, varied: Sequence[str], figures: Sequence[str]) ->
     if not varied:
         return rows.select(columns)
     return rows.group_by(varied, maintain_order=True).agg(columns)
+
+
+def _side_by_side(tables: Mapping[str, pl.DataFrame], figures: Sequence[str]) -> pl.DataFrame:
+    """Give the means of replications and of those beside them, a row for each."""
+    rows = []
+    for name, table in tables.items():
+        means = _means(table, [], [figure for figure in figures if figure in table.columns])
+        rows.append(means.insert_column(0, pl.Series(RESULT, [name])))
+    return pl.concat(rows, how="diagonal")
 
 
 def _points(
