@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from etherweave.bmwg.model import Plot, ReportTable, text_of
-from etherweave.report.style import ASIDE, SERIES
+from etherweave.report.style import ASIDE, SERIES, name_decades
 
 DECADE = 10  # Ratio of the ends of an axis from which it is logarithmic.
 LINES_MAX = 12  # Most lines of a figure; of more, the table has the values.
@@ -42,6 +42,7 @@ def draw_table(table: ReportTable, plot: Plot) -> Figure | None:
         axes.set_xticks(range(len(places)), [text_of(place) for place in places])
     elif _is_wide([place for place in places if isinstance(place, int | float)]):
         axes.set_xscale("log")
+        name_decades(axes.xaxis)
     axes.set_ylim(bottom=0)
     axes.set_xlabel(table.columns[plot.x].title)
     axes.set_ylabel(table.columns[plot.y].title)

@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from etherweave.report.style import INK, SERIES, write_svg
+from etherweave.report.style import INK, SERIES, name_decades, write_svg
 
 
 def draw_curves(points: pl.DataFrame, path: Path) -> Path:
@@ -45,11 +44,9 @@ def _latency(axes: Axes, rows: pl.DataFrame, pattern: str) -> None:
 
 
 def scale_latency(axes: Axes) -> None:
-    """Make the upright axis logarithmic, with 1, 2 and 5 of each decade."""
+    """Make the upright axis logarithmic, with plain numbers."""
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    name_decades(axes.yaxis)
 
 
 def _accepted(axes: Axes, rows: pl.DataFrame) -> None:

@@ -13,7 +13,7 @@ from etherweave.api.interconnects import Interconnect
 from etherweave.measurements.references import Reference, references
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
-from etherweave.report.style import SERIES
+from etherweave.report.style import SERIES, name_decades
 from etherweave.study import load_study
 from etherweave.uncertainty.intervals import Distribution
 
@@ -207,9 +207,10 @@ def overview(sampled: Sampled, interconnects: Sequence[Interconnect]) -> Section
         (right, [""] * len(interconnects)),
     ):
         axes.set_yticks(places, titles)
-        axes.invert_yaxis()
+        axes.set_ylim(len(places) - 0.5, -0.5)
     for axes, label in ((left, "latency of 8 B [us]"), (right, "one pair at 1 MiB [Gb/s]")):
         axes.set_xscale("log")
+        name_decades(axes.xaxis)
         axes.set_xlabel(label)
     caption = (
         "Simulated between two hosts at one switch; the all-to-all of 1 KiB on the profile's "

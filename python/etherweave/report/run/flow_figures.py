@@ -109,6 +109,7 @@ def completion_shares(results: Labelled) -> Section | None:
     section = _cdf("completion_shares", "Completion times", CDF_CAPTION, parts, columns, results)
     for axes in section.figure.axes if section.figure else ():
         axes.set_xscale("log")
+        name_decades(axes.xaxis)
     return section
 
 
