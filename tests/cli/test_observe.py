@@ -238,7 +238,7 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
         (["--load", "2"], "load: 2; expected 0.000001 to 1"),
         (["--set", "open_loop.loads=[]"], "load: none given; expected one"),
         (["--set", "open_loop.measured=1us"], "open_loop.measured: 1000ns; expected a whole batch"),
-        (["--heat", "map.png"], "--heat map.png: expected a file name that ends in .svg"),
+        (["--heat", "map.gif"], "--heat map.gif: expected a file name that ends in .svg or .pdf"),
         (["--animation", "a.svg"], "--animation a.svg: expected a file name that ends in .html"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 import etherweave
 from etherweave import Result
 from etherweave.api.flow_times import flow_times
-from etherweave.report.style import svg_of
+from etherweave.report.style import image_of
 from etherweave.uncertainty import mean_interval
 from support.command_line import invoke, run_here
 
@@ -112,9 +112,9 @@ def test_points_of_a_sweep_are_lines_on_a_page_beside_those_of_replications(tmp_
     plot, out = ("sweep", "plot", tmp_path / "two"), tmp_path / "plot.svg"
     run_here(*plot, "slowdown_by_size", "-o", out)
     drawn = etherweave.plot(done).figures["slowdown_by_size"]
-    assert out.read_bytes() == svg_of(lambda: drawn)
+    assert out.read_bytes() == image_of(lambda: drawn)
     run_here(*plot, "slowdown_by_size", "seed=1", "-o", out)
-    assert out.read_bytes() != svg_of(lambda: drawn), "bands of one seed"
+    assert out.read_bytes() != image_of(lambda: drawn), "bands of one seed"
     wrong = invoke(*plot, "paused_shares", code=2).stderr
     assert "paused_shares: no such figure; expected x=COLUMN, or slowdown_by_size, " in wrong
     etherweave.sweep(swept, tmp_path / "none", local)

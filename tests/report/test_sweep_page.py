@@ -152,3 +152,15 @@ def test_a_logarithmic_axis_has_plain_numbers() -> None:
     names = [name.get_text() for name in ticks if low <= name.get_position()[0] <= high]
     assert names == ["2", "4", "8", "16", "32"]
     assert not any(text.get_text() for text in figure.axes[0].xaxis.get_ticklabels(minor=True))
+
+
+@pytest.mark.parametrize(
+    ("end", "begins"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")]
+)
+def test_a_figure_has_the_format_of_its_name_and_equal_bytes(
+    end: str, begins: bytes, tmp_path: Path
+) -> None:
+    columns = {"x": "switch.buffer", "y": "jobs.halo.mean_us"}
+    first, second = (draw_sweep(RUNS, columns, tmp_path / f"{n}.{end}") for n in (1, 2))
+    assert first.read_bytes().startswith(begins)
+    assert first.read_bytes() == second.read_bytes()

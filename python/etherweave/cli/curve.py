@@ -62,14 +62,14 @@ def curve(
     ----------
     output : -o FILE
         File for all columns, which ends in .parquet, .csv or .xlsx.
-    draw : FILE.svg
-        Draw latency and throughput as SVG.
+    draw : FILE
+        Draw latency and throughput, as SVG, PDF or PNG by the end of the name.
     """
     import polars
 
     changes = parameters.overrides(settings)
     parameters.output_file("--output", output, *SUFFIXES)
-    parameters.drawing("--draw", draw, ".svg")
+    parameters.drawing("--draw", draw, *parameters.FIGURES)
     with mistakes(etherweave.ScenarioError):
         with point_progress(file.stem) as report, interruptible() as has_ended:
             simulate = partial(

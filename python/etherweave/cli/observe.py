@@ -54,15 +54,15 @@ def observe(
         Name of the pattern; by default the scenario's first.
     load : SHARE
         Offered load as a share of the hosts' links; by default the scenario's first.
-    heat : FILE.svg
-        Draw the utilisation between any two groups as SVG.
+    heat : FILE
+        Draw the utilisation between any two groups, as SVG, PDF or PNG by the end of the name.
     animation : FILE.html
         Write a page that animates the utilisation.
     output : -o DIRECTORY
         Directory for all tables, as Parquet.
     """
     changes = parameters.overrides(settings)
-    parameters.drawing("--heat", heat, ".svg")
+    parameters.drawing("--heat", heat, *parameters.FIGURES)
     parameters.drawing("--animation", animation, ".html")
     if output:
         parameters.directory(output)

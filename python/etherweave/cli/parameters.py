@@ -156,11 +156,15 @@ def output_file(option: str, path: Path | None, *suffixes: str) -> Path | None:
     return path
 
 
-def drawing(option: str, path: Path | None, suffix: str) -> Path | None:
+FIGURES = (".svg", ".pdf", ".png")
+"""Ends of the names of figures."""
+
+
+def drawing(option: str, path: Path | None, *suffixes: str) -> Path | None:
     """Reject a drawing that cannot be written, or drawn, before anything is simulated for it."""
     if path:
         require("report")
-    return output_file(option, path, suffix)
+    return output_file(option, path, *suffixes)
 
 
 def code_points(texts: list[str] | None) -> dict[int, int]:

@@ -220,11 +220,11 @@ def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> 
         Columns of the dataset: what to draw over what, a line for each value of by, axes to average
         over, and values of columns whose rows are drawn, with a panel for each value of other axes;
         or the name of a figure of flows, with a line for each point whose runs kept their tables.
-    output : -o FILE.svg
-        File for the SVG; default: DIRECTORY/plot.svg.
+    output : -o FILE
+        File for the figure, which ends in .svg, .pdf or .png; default: DIRECTORY/plot.svg.
     """
     _check(home)
-    path = parameters.drawing("--output", output or home / "plot.svg", ".svg")
+    path = parameters.drawing("--output", output or home / "plot.svg", *parameters.FIGURES)
     from etherweave.report.sweep import draw_flows, draw_sweep, selected
     from etherweave.sweeps import SweepError, SweepStore
 

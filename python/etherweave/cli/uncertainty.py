@@ -12,7 +12,7 @@ import typer
 
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, notice, print_warnings
-from etherweave.cli.parameters import AsJson, File, Settings, Uncertain, drawing, overrides
+from etherweave.cli.parameters import FIGURES, AsJson, File, Settings, Uncertain, drawing, overrides
 from etherweave.cli.sampled import error_facts
 from etherweave.cli.verbs import nested
 
@@ -168,12 +168,12 @@ def coverage_verb(
     Parameters
     ----------
     figure : FILE
-        Draw how often central intervals have published figures (SVG).
+        Draw how often central intervals have published figures: SVG, PDF or PNG by its name.
     """
     from etherweave.uncertainty import check_intervals, coverage
     from etherweave.uncertainty.coverage import row_intervals
 
-    path = drawing("--figure", figure, ".svg")
+    path = drawing("--figure", figure, *FIGURES)
     with mistakes(ValueError):
         results = list(map(_sampled, directories or ()))
         _check_studies([result.study.name for result, _ in results])

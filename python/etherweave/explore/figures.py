@@ -16,7 +16,7 @@ from etherweave.report.run.limits import job_limits
 from etherweave.report.run.ports import link_loads
 from etherweave.report.run.samples import port_series
 from etherweave.report.section import Builder
-from etherweave.report.style import house, narrow, svg_of
+from etherweave.report.style import house, image_of, narrow
 
 NARROW_PX = 600  # Width of a screen below which figures are drawn for it [px].
 BUSIEST = 5  # Links that are named.
@@ -119,4 +119,4 @@ def _picture(builder: Builder[Result], result: Result, width_px: int) -> bytes |
         figure = section.figure if section else None
         if figure and width_px < NARROW_PX:
             narrow(figure, width_px)
-        return svg_of(lambda: figure) if figure else None
+        return image_of(lambda: figure) if figure else None

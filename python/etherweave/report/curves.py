@@ -8,12 +8,12 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.style import INK, SERIES, name_decades, write_svg
+from etherweave.report.style import INK, SERIES, name_decades, write_figure
 
 
 def draw_curves(points: pl.DataFrame, path: Path) -> Path:
-    """Draw the points of :func:`etherweave.curve` as SVG."""
-    return write_svg(lambda: curves_figure(points), path)
+    """Draw the points of :func:`etherweave.curve`."""
+    return write_figure(lambda: curves_figure(points), path)
 
 
 def curves_figure(points: pl.DataFrame) -> Figure:

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from etherweave.api.observations import Observation, PatternInterval
 from etherweave.report.drawing import TooLargeError
-from etherweave.report.style import write_svg
+from etherweave.report.style import write_figure
 
 AREAS_MAX = 1024
 """Groups or switches along a side of a map: more are thinner than any screen shows."""
@@ -25,12 +25,12 @@ ABSENT = "#e4e4e4"  # Where no link leads.
 
 
 def draw_heat(observation: Observation, path: Path) -> Path:
-    """Draw as SVG how busy the links between any two groups are, on average over each pattern.
+    """Draw how busy the links between any two groups are, on average over each pattern.
 
     Raises ``TooLargeError`` when there are more groups than a map can show.
     """
     areas(observation)
-    return write_svg(lambda: heat_figure(observation), path)
+    return write_figure(lambda: heat_figure(observation), path)
 
 
 def areas(observation: Observation) -> int:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from etherweave.report.style import INK, SERIES, write_svg
+from etherweave.report.style import INK, SERIES, write_figure
 
 FabricMetrics = dict[str, Any]
 
@@ -28,7 +28,7 @@ def draw_metrics(fabrics: Sequence[FabricMetrics], path: Path) -> Path:
 
     ``fabrics`` are as of :func:`etherweave.compare`; Pareto-optimal ones are filled.
     """
-    return write_svg(lambda: metrics_figure(fabrics), path)
+    return write_figure(lambda: metrics_figure(fabrics), path)
 
 
 def metrics_figure(fabrics: Sequence[FabricMetrics]) -> Figure:

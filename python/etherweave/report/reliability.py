@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.style import INK, SERIES, write_svg
+from etherweave.report.style import INK, SERIES, write_figure
 from etherweave.uncertainty import CheckInterval
 from etherweave.uncertainty.check_rows import KINDS
 from etherweave.uncertainty.coverage import Predicted
@@ -24,7 +24,7 @@ def draw(rows: Sequence[CheckInterval], path: Path) -> Path:
     Checks without a known error of the model are left out, and those that repeat another.
     """
     shown = [row for row in rows if row.kind in KINDS and not row.check.is_repeat]
-    return write_svg(partial(_figure, shown), path)
+    return write_figure(partial(_figure, shown), path)
 
 
 def _figure(rows: Sequence[CheckInterval]) -> Figure:

@@ -83,6 +83,14 @@ class WholeNumbers(MaxNLocator):
         super().__init__(integer=True)
 
 
+_UNDATED: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {},
+}
+"""Metadata by format: equal figures are equal bytes."""
+
+
 @contextmanager
 def house() -> Iterator[None]:
     """Draw in the style of every figure, whatever a user's own style is."""
@@ -93,11 +101,11 @@ def house() -> Iterator[None]:
         yield
 
 
-def svg_of(make: Callable[[], Figure]) -> bytes:
-    """Make a figure in the style of every figure, as SVG without a date."""
+def image_of(make: Callable[[], Figure], form: str = "svg") -> bytes:
+    """Make a figure in the style of every figure, as SVG or another format, without a date."""
     text = io.BytesIO()
     with house():
-        make().savefig(text, format="svg", metadata={"Date": None})
+        make().savefig(text, format=form, metadata=_UNDATED[form])
     return text.getvalue()
 
 
@@ -115,9 +123,9 @@ def narrow(figure: Figure, width_px: int) -> None:
         figure.legend(list(names.values()), list(names), loc="outside lower center", ncols=1)
 
 
-def write_svg(make: Callable[[], Figure], path: Path) -> Path:
-    """Write the SVG of a figure; returns the path."""
-    write_bytes(path, svg_of(make))
+def write_figure(make: Callable[[], Figure], path: Path) -> Path:
+    """Write a figure in the format that the path's suffix names; returns the path."""
+    write_bytes(path, image_of(make, path.suffix.lower().lstrip(".")))
     return path
 
 

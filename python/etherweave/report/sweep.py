@@ -30,7 +30,7 @@ from etherweave.report.style import (
     house,
     literal,
     name_decades,
-    write_svg,
+    write_figure,
 )
 from etherweave.uncertainty.intervals import Interval
 from etherweave.uncertainty.means import bounded, half_widths
@@ -61,7 +61,7 @@ DECADE = 10  # Ratio of the ends of an axis above which it is logarithmic.
 def draw_sweep(
     table: pl.DataFrame, columns: Mapping[str, str], path: Path, axes: Sequence[str] = ()
 ) -> Path:
-    """Draw means of rows with equal ``x`` and ``by``, with intervals or ranges, as SVG.
+    """Draw means of rows with equal ``x`` and ``by``, with intervals or ranges.
 
     ``columns`` are names of columns: ``x``, ``y``, ``by`` if there are several lines, and ``mean``
     for axes to average over, separated by commas. Any other name is a column, of which rows with
@@ -92,7 +92,9 @@ def draw_sweep(
             f"{panels} panels of {', '.join(left)}; expected at most {PANEL_MAX}: draw rows of a "
             f"value by {left[0]}=VALUE, or average by mean={left[0]}"
         )
-    return write_svg(lambda: _with_note(plot(table, **roles, panels=left), table, averaged), path)
+    return write_figure(
+        lambda: _with_note(plot(table, **roles, panels=left), table, averaged), path
+    )
 
 
 def _with_note(figure: Figure, table: pl.DataFrame, averaged: Sequence[str]) -> Figure:
@@ -113,7 +115,7 @@ def _with_note(figure: Figure, table: pl.DataFrame, averaged: Sequence[str]) -> 
 
 
 def draw_flows(results: Mapping[str, Sequence[Result]], name: str, path: Path) -> Path:
-    """Draw a figure of flows by its name as SVG, a line for each point of a sweep.
+    """Draw a figure of flows by its name, a line for each point of a sweep.
 
     Raises ``ValueError`` when no point keeps its results, there are too many, or no such figure.
     """
@@ -126,7 +128,7 @@ def draw_flows(results: Mapping[str, Sequence[Result]], name: str, path: Path) -
     figures = FlowPlots(points).figures
     if name not in figures:
         raise ValueError(f"{name}: no such figure; expected x=COLUMN, or {', '.join(figures)}")
-    return write_svg(lambda: figures[name], path)
+    return write_figure(lambda: figures[name], path)
 
 
 def selected(table: pl.DataFrame, name: str, value: str) -> pl.DataFrame:
