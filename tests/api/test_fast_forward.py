@@ -1,5 +1,6 @@
 """Skipped repetitions: tables, warnings, refusals."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 import etherweave
 from etherweave import ScenarioError
 
+ROOT = Path(__file__).parents[2]
 FORWARD = {"run.fast_forward": {"error": 0.01}}
 SCENARIO = {
     "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 4}},
@@ -143,3 +145,18 @@ def test_captures_are_refused(tmp_path: Path) -> None:
     """Frames that are skipped cannot be written."""
     with pytest.raises(ScenarioError, match="with --pcap; expected no --pcap"):
         etherweave.run(SCENARIO, FORWARD, pcap={"host0": tmp_path / "host0.pcapng"})
+
+
+def test_the_page_has_the_gains_that_were_recorded_last() -> None:
+    rows = (json.loads(line) for line in (ROOT / "bench/history.jsonl").read_text().splitlines())
+    last = {row["row"]: row for row in rows if row["row"].startswith("forward_")}
+    page = (ROOT / "docs/models/fast-forward.md").read_text()
+    table = page[page.index("| 400 times on 16 hosts") :].partition("\n\n")[0].splitlines()[2:]
+    names = ["ring", "incast", "all_to_all", "halo3d", "tree", "fft"]
+    for name, line in zip(names, table, strict=True):
+        for transport, cell in zip(("", "_dcqcn", "_tcp"), line.split("|")[2:5], strict=True):
+            row = last.get(f"forward_{name}{transport}")
+            if row and row["levels"]:  # Times of a machine that others use, too.
+                assert float(cell) == pytest.approx(row["times"], rel=0.25), (name, transport)
+            else:
+                assert cell.strip() == ("none skipped" if row else ""), (name, transport)
