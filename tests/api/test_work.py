@@ -124,6 +124,18 @@ def test_expected_times_are_read_once() -> None:
     assert work.left_s() == 0.0
 
 
+def test_replaced_times_are_those_of_items_that_wait_at_the_pace_so_far() -> None:
+    now_s = 0.0
+    times = dict.fromkeys("abcd", 2.0)
+    work = Work(list(times), lambda: times, in_seconds=True, clock=lambda: now_s)
+    assert work.left_s() == pytest.approx(8.0)
+    now_s = 4.0
+    work.end("a")
+    assert work.left_s() == pytest.approx(12.0, rel=0.01)
+    work.expect({**times, "b": 1.0, "c": 1.0, "d": 1.0})
+    assert work.left_s() == pytest.approx(6.0, rel=0.01)
+
+
 def test_steps_keep_their_seconds_where_all_results_are_kept() -> None:
     work = Work(["a", "b"], dict, in_seconds=True, clock=lambda: 0.0)
     work.expect_step("page", 5.0)

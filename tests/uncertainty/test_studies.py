@@ -128,11 +128,21 @@ def test_a_check_whose_interval_is_known_is_not_drawn_again(folder: Path, tmp_pa
     file = folder / "study.toml"
     file.write_text(file.read_text().replace("200ns", "10ns").replace("400ns", "900ns"))
     result = run_study(folder, tmp_path / "out", processes=1)
-    sampled = sample_study(result, 16, executor("local", 1))
+    facts = {"processor_s": 40.0, "taken_s": {"near": 10.0, "far": 30.0}, "computed": {}}
+    (folder / "record.json").write_text(json.dumps(facts))
+    left_s = list[tuple[int, float | None]]()
+    sampled = sample_study(
+        result, 16, executor("local", 1), lambda work: left_s.append((work.done, work.left_s()))
+    )
     # The switch moves a latency of 1 us by hundreds of nanoseconds, and no difference of two.
     counts = {name: len(values) for name, values in sampled.values.items()}
     assert counts == {"near": 16, "difference": 8, "fitted": 16, "above": 16}
     assert sampled.samples == 16
+    # Samples of both pings take 40 s by the record, and of the near one 10 s.
+    assert left_s[0][1] == pytest.approx(16 * 40, rel=0.01)
+    until_8, from_8 = (seconds for done, seconds in left_s if done == 8)
+    assert until_8 is not None and from_8 is not None and from_8 < until_8
+    assert left_s[-1] == (16, 0.0)
 
 
 def test_bars_of_the_report_have_the_interval_of_their_check(folder: Path, tmp_path: Path) -> None:

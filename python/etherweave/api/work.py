@@ -200,6 +200,13 @@ class Work:
         with self._lock:
             self._later.setdefault(name, (expected, items))
 
+    def expect(self, expected: Mapping[str, float]) -> None:
+        """Replace the expected times of items, in the same unit; of those that ended by theirs."""
+        with self._lock:
+            self._times = dict(expected)
+            self._mean = _mean(self._times)
+            self._schedule = None
+
     def end(self, name: str, *, is_kept: bool = False) -> None:
         """Take in that an item or a step has ended; a result that was there has taken no time."""
         with self._lock:
@@ -249,7 +256,7 @@ class Work:
     @functools.cached_property
     def _mean(self) -> float:
         """Expected time of an item on average; 0 where none is known."""
-        return statistics.fmean(self._times.values()) if self._times else 0.0
+        return _mean(self._times)
 
     def _scheduled(self) -> _Schedule:
         """List what is not kept, and take in what has ended so far."""
@@ -299,6 +306,10 @@ class Work:
         return {
             name: own * expected + items * item_s for name, (expected, items) in self._later.items()
         }
+
+
+def _mean(times: Mapping[str, float]) -> float:
+    return statistics.fmean(times.values()) if times else 0.0
 
 
 WorkCallback: TypeAlias = Callable[[Work], None]  # Takes work whenever an item has ended.

@@ -24,7 +24,9 @@ from etherweave.study import Study, StudyResult, load_study
 from etherweave.study.declared import DeclaredUnknown
 from etherweave.study.experiments import RunExperiment
 from etherweave.study.results import load_result
+from etherweave.study.running import known_times
 from etherweave.sweeps import Executor, WorkerError, executor
+from etherweave.sweeps.cost import START_S
 from etherweave.uncertainty import sampling
 from etherweave.uncertainty.coverage import CheckInterval, check_intervals
 from etherweave.uncertainty.declared import Declared, range_of
@@ -65,9 +67,9 @@ def sample_study(
 
     A check is drawn until the ends of its interval of 90 % are known to 5 % of its median: first 8
     times, then as often again, at most as often as ``samples``. Figures do not depend on the
-    executor. ``on_progress`` is called with the work whenever a sample has ended. Raises
-    ``UncertaintyError`` or ``ScenarioError`` when samples cannot be drawn;
-    ``WorkerError`` when a worker has died.
+    executor. ``on_progress`` is called with the work whenever a sample has ended; the time left is
+    that of all samples of the checks that are not known yet. Raises ``UncertaintyError`` or
+    ``ScenarioError`` when samples cannot be drawn; ``WorkerError`` when a worker has died.
     """
     sampling.check_count(samples)
     drawn = sampled_experiments(result.study, result.full, samples)
@@ -77,24 +79,48 @@ def sample_study(
     keys = list(_keys(drawn, samples))
     rows = list[Mapping[str, float | str]]()
     open_, until = needed, min(sampling.SAMPLES_MIN, samples)
-
-    work = Work([str(number) for number in range(samples)], workers=where.workers)
-
-    def on_done(name: str, is_kept: bool) -> None:
-        work.end(name, is_kept=is_kept)
-        on_progress(work)
-
+    work = _SampleWork(result, samples, where.workers, on_progress)
     while open_ and len(rows) < samples:
+        work.expect(len(rows), open_)
         batch = list(range(len(rows), until))
         tasks = [(number, (result, open_, keys[number])) for number in batch]
-        rows += _carried_out(tasks, home, where, on_done)
+        rows += _carried_out(tasks, home, where, work.end)
         known = _sampled(rows, needed, 0, 0).values
         open_ = {check: names for check, names in open_.items() if _is_open(known.get(check, []))}
         until = min(2 * until, samples)
+    for number in range(len(rows), samples):
+        work.end(str(number), True)
     unknowns = {entry.document for each in drawn.values() for entry in each.drawn.entries}
     sampled = _sampled(rows, needed, len(unknowns), len(drawn))
     write_json(below(result.directory, SAMPLES), asdict(sampled))
     return sampled
+
+
+class _SampleWork:
+    """Samples as work: by the record of the study each takes what its experiments do."""
+
+    def __init__(
+        self, result: StudyResult, samples: int, workers: int, on_progress: WorkCallback
+    ) -> None:
+        experiments = result.study.experiments(result.full)
+        self._times = known_times(result.study, experiments, result.full)
+        self._names = [str(number) for number in range(samples)]
+        self._expected = dict[str, float]()
+        self._work = Work(self._names, None, workers, in_seconds=True, start_s=START_S)
+        self._on_progress = on_progress
+
+    def expect(self, first: int, open_: Needed) -> None:
+        """Expect the experiments of some checks in samples from a number on."""
+        experiments = {name for names in open_.values() for name in names}
+        if sample_s := math.fsum(self._times.get(name, 0.0) for name in experiments):
+            self._expected |= dict.fromkeys(self._names[first:], sample_s)
+            self._work.expect(self._expected)
+        self._on_progress(self._work)
+
+    def end(self, name: str, is_kept: bool) -> None:
+        """Take in that a sample has ended."""
+        self._work.end(name, is_kept=is_kept)
+        self._on_progress(self._work)
 
 
 def _is_open(values: Sequence[float]) -> bool:
