@@ -10,6 +10,7 @@ use etherweave_primitives::{Duration, Time};
 
 use super::event::{EventKey, Kind};
 use crate::packet::{Handle, Packet, flags};
+use crate::trace::Beside;
 use crate::{
     Wires, degraded::Passage, impaired_link::ImpairedLink, port::PeerLink, sleep::SleepingTransmitter,
     stepped::SteppedTransmitter,
@@ -44,7 +45,7 @@ impl Wires {
         key: EventKey,
         handle: Handle,
     ) -> (Time, EventKey) {
-        let Packet { wire, .. } = self.packets[handle];
+        let (Packet { wire, .. }, mut beside) = (self.packets[handle], None);
         let Some(link) = self.impaired_links.get_mut(link) else { return (time, key) };
         if let Some(shaper) = &mut link.shaper {
             let port = &mut self.ports[link.port];
@@ -54,8 +55,10 @@ impl Wires {
             let Crossing { wait, occupied } = fluid.cross(self.now, link.port, wire);
             let port = &mut self.ports[link.port];
             port.busy_until = port.busy_until.max(self.now + occupied);
+            let alone = time;
             time = (time + wait).max(background.next_arrival);
             background.next_arrival = time + port.serialization_time(wire);
+            beside = Some(Beside { port: link.port, wait: time.since(alone), until: port.busy_until });
         }
         let packet = &mut self.packets[handle];
         if let Some(damage) = &mut link.damage {
@@ -68,6 +71,9 @@ impl Wires {
                 let packet = self.packets[handle];
                 self.trace_loss(port, &packet);
             }
+        }
+        if let Some(beside) = beside {
+            self.trace_beside(handle, beside);
         }
         let key =
             if self.packets[handle].has(flags::DAMAGED) { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key };

@@ -22,6 +22,8 @@ use std::collections::{BTreeMap, VecDeque};
 use etherweave_kernel::{IndexVec, indices::PortIndex};
 use etherweave_primitives::{Duration, Time};
 
+use crate::packet::Packet;
+
 /// Departures that a port keeps.
 pub(crate) const SENT_MAX: usize = 1 << 12;
 
@@ -57,6 +59,8 @@ pub enum WaitReason {
     /// The port sends packets of a connection, by the number of its sending end; at a host of the connection of the
     /// message those of the message alone.
     Behind(u32),
+    /// The link carries messages of flow-level mode.
+    Beside,
     /// The port of its host sends earlier messages of its connection.
     Earlier,
     /// The port is paused.
@@ -82,12 +86,23 @@ pub struct Wait {
     pub time: Duration,
 }
 
+/// Effect of messages of flow-level mode on a packet that leaves a port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside {
+    pub port: PortIndex,
+    /// How much later it arrives.
+    pub wait: Duration,
+    /// When the port is free again.
+    pub until: Time,
+}
+
 /// Packets of a sender that leave without a gap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub start: Time,
     pub end: Time,
-    pub sender: u32,
+    /// None of messages of flow-level mode.
+    pub sender: Option<u32>,
     /// Time for which the port had been held in all.
     pub held: Duration,
     /// The acknowledgement that came last before the start.
@@ -142,11 +157,11 @@ impl PortTrace {
 
     /// Sender whose packets the port has sent for longest since a time.
     pub fn busiest_since(&self, time: Time) -> Option<u32> {
-        let mut times: BTreeMap<u32, Duration> = BTreeMap::new();
+        let mut times: BTreeMap<Option<u32>, Duration> = BTreeMap::new();
         for sent in self.sent.iter().rev().take_while(|sent| sent.end > time) {
             *times.entry(sent.sender).or_default() += sent.end.since(sent.start.max(time));
         }
-        times.into_iter().max_by_key(|&(_, time)| time).map(|(sender, _)| sender)
+        times.into_iter().max_by_key(|&(_, time)| time).and_then(|(sender, _)| sender)
     }
 
     /// Time for which the port has sent since a time.
@@ -167,6 +182,14 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
+    /// Notes a wait of a packet that leaves a port now and has to arrive yet.
+    pub fn delay(&mut self, now: Time, wait: Wait) {
+        if let Some((_, arrival)) = self.left.as_mut().filter(|(left, _)| *left == now) {
+            *arrival += wait.time;
+            self.add(wait);
+        }
+    }
+
     pub fn add(&mut self, wait: Wait) {
         if wait.time.is_zero() {
             return;
@@ -183,6 +206,8 @@ impl Flight {
 #[derive(Default)]
 pub struct Trace {
     pub(crate) messages: Vec<TracedMessage>,
+    /// The least beginning of each message and of those behind it, which may contain it [B].
+    begins: Vec<u64>,
     pub(crate) flights: Vec<Flight>,
     /// Times in which a message is on its way, and how many of them are over.
     active: Vec<(Time, Time)>,
@@ -260,12 +285,23 @@ impl Trace {
         traces.resize(ports, PortTrace::default());
         Trace {
             flights: vec![Flight::default(); messages.len()],
+            begins: begins(&messages),
             messages,
             active,
             over: 0,
             ports: traces,
             senders: BTreeMap::new(),
         }
+    }
+
+    /// Places of the messages that have bytes of a packet.
+    pub(crate) fn places(&self, packet: &Packet) -> Vec<usize> {
+        let until = packet.offset + u64::from(packet.payload);
+        let is_behind = |message: &TracedMessage| (message.sender, message.end) <= (packet.sender, packet.offset);
+        let first = self.messages.partition_point(is_behind);
+        let own = self.messages[first..].iter().zip(&self.begins[first..]).enumerate();
+        let near = own.take_while(|(_, (message, begin))| message.sender == packet.sender && **begin < until);
+        near.filter(|(_, (message, _))| message.begin < until).map(|(place, _)| first + place).collect()
     }
 
     /// Waits of the last packet of a message, in order.
@@ -294,4 +330,15 @@ impl Trace {
         }
         self.active.get(self.over).is_some_and(|&(from, _)| from <= now)
     }
+}
+
+/// The least beginning of each message and of those of its sender that end later.
+fn begins(messages: &[TracedMessage]) -> Vec<u64> {
+    let mut begins: Vec<u64> = messages.iter().map(|message| message.begin).collect();
+    for place in (1..messages.len()).rev() {
+        if messages[place - 1].sender == messages[place].sender {
+            begins[place - 1] = begins[place - 1].min(begins[place]);
+        }
+    }
+    begins
 }

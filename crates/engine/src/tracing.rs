@@ -4,7 +4,7 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Duration, Priority, Time};
 
 use crate::packet::{Handle, Packet, PacketKind, flags};
-use crate::trace::{Departure, HoldCause, Trace, TracedMessage, Wait, WaitReason};
+use crate::trace::{Beside, Departure, HoldCause, Trace, Wait, WaitReason};
 use crate::wires::Wires;
 
 /// Links from a port that is held to the cause.
@@ -32,22 +32,36 @@ impl Trace {
     fn departure(&mut self, wires: &Wires, port: PortIndex, sender: u32) -> Departure {
         let (start, end) = (wires.now, wires.ports[port].busy_until);
         let acknowledged = self.senders.get_mut(&sender).and_then(|sender| sender.acknowledged(start));
-        Departure { start, end, sender, held: held(wires, port), acknowledged }
+        Departure { start, end, sender: Some(sender), held: held(wires, port), acknowledged }
     }
 
     /// Notes traced messages that begin in a packet, and has those leave a port that end in it.
     fn leave_all(&mut self, wires: &Wires, port: PortIndex, packet: &Packet, departure: &Departure) {
-        let until = packet.offset + u64::from(packet.payload);
-        let is_behind = |message: &TracedMessage| (message.sender, message.end) <= (packet.sender, packet.offset);
-        let mut place = self.messages.partition_point(is_behind);
-        while let Some(message) = self.messages.get(place)
-            && (message.sender == packet.sender && message.begin < until)
-        {
+        for place in self.places(packet) {
             self.flights[place].began.get_or_insert(wires.now);
-            if message.end <= until {
+            if self.messages[place].end <= packet.offset + u64::from(packet.payload) {
                 self.leave(wires, (place, port), packet, departure);
             }
-            place += 1;
+        }
+    }
+
+    /// Notes messages of flow-level mode on the link of a port: they delay the packet that has left, and occupy the
+    /// port until it is free.
+    fn cross(&mut self, wires: &Wires, handle: Handle, Beside { port, wait, until }: Beside) {
+        let (packet, is_of_host) = (&wires.packets[handle], wires.host_of_port(port).is_some());
+        if packet.kind == PacketKind::Data && !packet.has(flags::FLOODED) {
+            let wait = Wait { port, is_of_host, reason: WaitReason::Beside, time: wait };
+            self.places(packet).into_iter().for_each(|place| self.flights[place].delay(wires.now, wait));
+        }
+        let own = self.ports[port].sent.back().filter(|last| wires.now < last.end && last.end < until);
+        if let Some(&last) = own {
+            self.ports[port].depart(Departure {
+                start: last.end,
+                end: until,
+                sender: None,
+                acknowledged: None,
+                ..last
+            });
         }
     }
 
@@ -181,22 +195,23 @@ impl PortWaits {
             let (idle, held) = gap(before, next);
             (waits.held, waits.other) = (waits.held + held, waits.other + idle);
             window_from = window(before, next, sender).map_or(window_from, |(start, _)| window_from.min(start));
-            match own.filter(|&(sender, _)| sender == before.sender) {
-                Some((_, began)) => waits.add_own(before, began, (window_until, window_from)),
-                None => waits.add(WaitReason::Behind(before.sender), before.start, before.end),
+            match (own.filter(|&(sender, _)| Some(sender) == before.sender), before.sender) {
+                (Some(own), _) => waits.add_own(before, own, (window_until, window_from)),
+                (None, Some(sender)) => waits.add(WaitReason::Behind(sender), before.start, before.end),
+                (None, None) => waits.add(WaitReason::Beside, before.start, before.end),
             }
         }
         waits
     }
 
     /// Adds packets of the own connection: earlier messages in the windows before and behind them wait for these.
-    fn add_own(&mut self, own: &Departure, began: Time, (window_until, window_from): (Time, Time)) {
+    fn add_own(&mut self, own: &Departure, (sender, began): (u32, Time), (window_until, window_from): (Time, Time)) {
         let began = began.clamp(own.start, own.end);
         let start = window_until.clamp(own.start, began);
         let end = window_from.clamp(start, began);
         self.other += start.since(own.start) + began.since(end);
         self.add(WaitReason::Earlier, start, end);
-        self.add(WaitReason::Behind(own.sender), began, own.end);
+        self.add(WaitReason::Behind(sender), began, own.end);
     }
 
     fn add(&mut self, reason: WaitReason, start: Time, end: Time) {
@@ -220,7 +235,7 @@ fn windows_until(departures: &[Departure], own: Option<u32>) -> Vec<Time> {
 fn window(before: &Departure, next: &Departure, own: Option<u32>) -> Option<(Time, Time)> {
     // At a low rate they may come while a packet leaves.
     let acknowledged = next.acknowledged.filter(|own| own.at >= before.start)?;
-    let is_full = own == Some(next.sender) && !gap(before, next).0.is_zero();
+    let is_full = own.is_some() && own == next.sender && !gap(before, next).0.is_zero();
     is_full.then(|| (acknowledged.sent, next.start + next.start.since(acknowledged.sent)))
 }
 
@@ -246,6 +261,14 @@ impl Wires {
     pub fn trace_loss(&mut self, port: PortIndex, packet: &Packet) {
         if let (Some(trace), PacketKind::Data) = (&mut self.trace, packet.kind) {
             trace.senders.entry(packet.sender).or_default().behind = Some(port);
+        }
+    }
+
+    /// Notes what messages of flow-level mode do to a packet that leaves a port.
+    pub(crate) fn trace_beside(&mut self, handle: Handle, beside: Beside) {
+        if let Some(mut trace) = self.trace.take() {
+            trace.cross(self, handle, beside);
+            self.trace = Some(trace);
         }
     }
 

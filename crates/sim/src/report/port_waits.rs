@@ -28,7 +28,7 @@ rows! {
         peer: String ["peer"];
         /// "queue", "own", "link", "pause", "credits", "window", "lost", "flow" or "other".
         reason: String ["reason"];
-        /// Job whose packets go first.
+        /// Job whose packets go first; none of messages of flow-level mode.
         of_job: String ["of_job"];
         /// The rank that sends them.
         of_rank: u32 ["of_rank"];
@@ -145,6 +145,8 @@ impl Division<'_> {
         match wait.reason {
             WaitReason::Behind(sender) if is_own(sender, message) => row("own"),
             WaitReason::Earlier => row("link"),
+            // Their ranks are not known by port.
+            WaitReason::Beside => row("queue"),
             WaitReason::Behind(sender) => self.behind(sender, row("queue")),
             WaitReason::Paused(cause) => self.held(cause, row("pause")),
             WaitReason::NoCredits(cause) => self.held(cause, row("credits")),
@@ -179,7 +181,9 @@ impl Division<'_> {
     fn cause_of(&self, wait: &Wait) -> Ends {
         match wait.reason {
             WaitReason::Paused(cause) | WaitReason::NoCredits(cause) => self.cause_names(cause),
-            WaitReason::Behind(_) | WaitReason::Earlier | WaitReason::Lost | WaitReason::Other => self.ends(wait.port),
+            WaitReason::Behind(_) | WaitReason::Beside | WaitReason::Earlier | WaitReason::Lost | WaitReason::Other => {
+                self.ends(wait.port)
+            }
         }
     }
 
@@ -234,7 +238,8 @@ fn empty(message: &PathMessage) -> WaitRow {
 
 fn traced(message: &PathMessage) -> TracedMessage {
     let &PathMessage { name: MessageName { connection, end }, posted, bytes, arrived, .. } = message;
-    TracedMessage { sender: connection, end, begin: end - bytes, posted, arrived }
+    // Room is made by the acknowledgement of a byte.
+    TracedMessage { sender: connection, end, begin: end - bytes.max(1), posted, arrived }
 }
 
 /// The request that a message answers, which is posted before and there when that is posted.
@@ -268,7 +273,7 @@ fn precedence(wait: &Wait, message: &PathMessage) -> u8 {
         WaitReason::Lost => 0,
         WaitReason::Paused(_) | WaitReason::NoCredits(_) => 1,
         WaitReason::Behind(sender) if is_own(sender, message) => 5,
-        WaitReason::Behind(_) => 2,
+        WaitReason::Behind(_) | WaitReason::Beside => 2,
         WaitReason::Other => 3,
         WaitReason::Earlier => 4,
     }

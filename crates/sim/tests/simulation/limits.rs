@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Length, Priority, Rank, Time};
-use etherweave_sim::params::{CoreParams, Fidelity, Pcie, RoceParams, SimParams, Transport};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Length, Priority, Rank, Time};
+use etherweave_sim::params::{CoreParams, Dcqcn, EcnMarking, Fidelity, MarkAt, Pcie, RoceParams, SimParams, Transport};
 use etherweave_sim::{ActivityRow, Experiment, Finish, Job, PathPart, PathRow, Simulation, WaitRow};
 use etherweave_topology::{Channel, Family, FatTree, SingleSwitch, Topology};
 use etherweave_transport::uet::UetParams;
@@ -369,6 +369,55 @@ fn a_wait_for_room_in_a_socket_is_divided_by_the_losses_behind_its_port() {
     assert!(share_of(&rows, is_lost) > 0.9, "{rows:?}");
     let is_of_link = |row: &WaitRow| (&*row.node, &*row.peer) == ("host0", "switch0");
     assert!(rows.iter().filter(|row| is_lost(row)).all(is_of_link), "{rows:?}");
+}
+
+/// Three hosts send what is longer than their sockets to one: acknowledgements wait for the slow link to the receiver.
+#[test]
+fn a_wait_for_room_in_a_socket_is_named_by_the_port_of_an_incast() {
+    let small = changed(tcp(), |params| {
+        let Transport::Tcp(tcp) = &mut params.transport else { unreachable!("it is TCP") };
+        tcp.send_buffer = Bytes::new(64 << 10);
+        params.host.mpi_tcp.eager_max = Bytes::new(1 << 30);
+    });
+    let topology = SingleSwitch { hosts: 6, rate: BitRate::from_gbps(1), ..SingleSwitch::default() };
+    let rows = waits(topology.generate().unwrap(), small, to_others(3, 1 << 20, |_| 3));
+    let of_room: Vec<WaitRow> = rows.into_iter().filter(|row| row.rank == row.source).collect();
+    let is_at = |node: &str, peer: &str| (node, peer) == ("switch0", "host3");
+    let is_incast = |row: &WaitRow| is_at(&row.node, &row.peer) || is_at(&row.cause_node, &row.cause_peer);
+    assert!(share_of(&of_room, is_incast) > 0.5, "{}", share_of(&of_room, is_incast));
+}
+
+/// Packets of a short message have those of a long one marked, whose rate stays below that of its link afterwards.
+#[test]
+fn a_rate_that_dcqcn_has_lowered_is_named_where_no_packet_waits() {
+    let (queue_min, queue_max, mark_at) = (Bytes::new(5_000), Bytes::new(20_000), MarkAt::Dequeue);
+    let marked = changed(eager(), |params| {
+        let Transport::Roce(roce) = &mut params.transport else { unreachable!("it is RoCE") };
+        let (rpg_time_reset, rpg_byte_reset) = (Duration::from_ms(10), Bytes::new(10_000_000));
+        roce.dcqcn = Some(Dcqcn { rpg_time_reset, rpg_byte_reset, ..Dcqcn::default() });
+        params.switch.ecn = Some(EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at, last_hop: true });
+    });
+    let message = |sender: u32| (Rank::new(sender), sender, [4 << 20, 100_000][sender as usize]);
+    let sends = [0, 1].map(message).map(|(_, tag, bytes)| vec![Op::Isend { peer: Rank::new(2), tag, bytes }]);
+    let receives = [0, 1].map(message).map(|(peer, tag, bytes)| Op::Irecv { peer, tag, bytes });
+    let programs = sends.into_iter().chain([receives.to_vec()]);
+    let program = |ops: Vec<Op>| Program::new([Block::unmeasured([ops, vec![Op::WaitAll]].concat())]);
+    let rows = waits(one_switch(3), marked, Traffic::Ranks(programs.map(program).collect()));
+    let is_of_rate = |row: &WaitRow| (&*row.reason, &*row.node, &*row.cause_node) == ("window", "host0", "");
+    assert!(share_of(&rows, is_of_rate) > 0.9, "{rows:?}");
+}
+
+/// Messages of a job in flow-level mode share the only uplink with packets.
+#[test]
+fn packets_wait_for_messages_of_flow_level_mode_at_the_port_that_both_use() {
+    let topology = FatTree { leaves: 2, hosts_per_leaf: 2, cores: 1, links_per_core: 1, ..FatTree::default() };
+    let hosts = |first| [first, first + 2].map(HostId::new).to_vec();
+    let job = |first, bytes| Job { hosts: hosts(first), ..job_of(to_others(1, bytes, |_| 1), Priority::new(0)) };
+    let flows = Job { fidelity: Some(Fidelity::Flow), is_background: true, ..job(1, 1 << 30) };
+    let rows = waits_of(experiment(topology.generate().unwrap(), eager(), vec![job(0, 200_000), flows]));
+    let is_uplink = |row: &WaitRow| (&*row.reason, &*row.node, &*row.peer) == ("queue", "leaf0", "core0");
+    assert!(share_of(&rows, |row| is_uplink(row) && row.of_job.is_empty()) > 0.5, "{rows:?}");
+    assert!(share_of(&rows, |row| row.reason == "other") < 0.01, "{rows:?}");
 }
 
 /// Twice 64 messages of 1 MiB at once over 100 km: a round trip takes 1 ms, in which the link carries 12.5 MB. Of a
