@@ -21,6 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "slow: takes more than a second of processor time; left out of `make test-fast`",
         "fuzz: draws its input from seeds; `make fuzz` draws more",
         "long: takes minutes; `make fuzz` runs it",
+        "processes: starts workers, where other tests of its file carry out work in this process",
         "alone: measures times of this machine with nothing beside it; `make bench` runs it",
     ):
         config.addinivalue_line("markers", line)
@@ -94,12 +95,15 @@ def slurm() -> Iterator[Path]:
 
 
 @pytest.fixture
-def workers_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def workers_of_this_process(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Carry out tasks of local workers in this process: most take less than a worker's start."""
     from etherweave.sweeps import executors
-    from support.workers import answered_here
+    from support.workers import completed_here
 
-    monkeypatch.setattr(executors, "_local", answered_here)
+    if request.node.get_closest_marker("processes") is None:
+        monkeypatch.setattr(executors.Executor, "completed", completed_here)
 
 
 @pytest.fixture

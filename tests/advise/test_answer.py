@@ -23,6 +23,8 @@ from etherweave.sweeps import executor
 from support.command_line import run_here
 from support.questions import FAST, JOB, PRICES, SETTINGS, SLOW, write
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+
 ONE = executor("local", 1)
 CERTAIN = """figures = "as they stand"
 ranges = { derived = 1.0, fitted = 1.0, estimate = 1.0, example = 1.0 }

@@ -92,8 +92,8 @@ def test_the_verb_writes_a_book_that_a_question_takes(tmp_path: Path) -> None:
         "cable,25Gb/s copper 3m,10,USD,2026-10,x,,\ncable,100Gb/s copper 3m,20,USD,2026-10,x,,\n",
     )
     question = write(tmp_path, SETTINGS, SLOW, FAST, JOB)
-    done = run_here("advise", "quotes", quotes, "-o", tmp_path / "prices.toml")
-    assert (done.returncode, done.stderr) == (0, "")
+    done = run_here("advise", "quotes", quotes, "-o", tmp_path / "prices.toml", code=0)
+    assert done.stderr == ""
     done = run_here("advise", question, "-o", tmp_path / "out")
     # A switch, four NICs and four cables; the book has no electricity.
     assert "1,340 (1,340 to 1,340)" in done.stdout
@@ -102,8 +102,5 @@ def test_the_verb_writes_a_book_that_a_question_takes(tmp_path: Path) -> None:
 
 
 def test_an_exchange_that_is_none_is_a_mistake(tmp_path: Path) -> None:
-    done = run_here("advise", "quotes", table(tmp_path, QUOTES), "--exchange", "USD")
-    assert (done.returncode, done.stderr) == (
-        2,
-        "--exchange USD: expected CODE=AMOUNT, as in USD=0.92\n",
-    )
+    done = run_here("advise", "quotes", table(tmp_path, QUOTES), "--exchange", "USD", code=2)
+    assert done.stderr == "--exchange USD: expected CODE=AMOUNT, as in USD=0.92\n"

@@ -72,22 +72,22 @@ def test_an_unknown_section_and_one_that_does_not_run_are_named() -> None:
         selected("training", ["5.9"])
     with pytest.raises(SelectionError, match="does not run: software of switches"):
         selected("training", ["12.2"])
-    done = command_line.run_here("bmwg", FABRIC, "--tests", "5.1,x")
-    assert done.returncode == 2 and "no test 'x'" in done.stderr
-    done = command_line.run_here("bmwg", FABRIC, "--draft", "storage")
-    assert done.returncode == 2 and "expected training or inference" in done.stderr
+    done = command_line.run_here("bmwg", FABRIC, "--tests", "5.1,x", code=2)
+    assert "no test 'x'" in done.stderr
+    done = command_line.run_here("bmwg", FABRIC, "--draft", "storage", code=2)
+    assert "expected training or inference" in done.stderr
     assert "missing" in command_line.run_here("bmwg").stderr
 
 
 def test_a_fabric_with_few_hosts_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "pair.toml"
     file.write_text("[topology.single_switch]\nhosts = 2\n\n[transport.roce]\n")
-    done = command_line.run_here("bmwg", file, "-o", tmp_path / "out")
-    assert done.returncode == 2 and "2 hosts; expected 4 or more" in done.stderr
+    done = command_line.run_here("bmwg", file, "-o", tmp_path / "out", code=2)
+    assert "2 hosts; expected 4 or more" in done.stderr
 
 
 def test_a_file_without_a_topology_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "bare.toml"
     file.write_text("seed = 1\n")
-    done = command_line.run_here("bmwg", file, "--tests", "9.1", "-o", tmp_path / "out")
-    assert done.returncode == 2 and "bare.toml: no [topology] or [interconnect]" in done.stderr
+    done = command_line.run_here("bmwg", file, "--tests", "9.1", "-o", tmp_path / "out", code=2)
+    assert "bare.toml: no [topology] or [interconnect]" in done.stderr

@@ -23,6 +23,8 @@ from etherweave.bmwg.model import Cell, Included, ReportTable
 from etherweave.bmwg.running import REPETITION
 from etherweave.sweeps import executor
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+
 FABRIC = """\
 routing = "ecmp"
 

@@ -13,6 +13,8 @@ from etherweave.bmwg.bursts import Transfer
 from etherweave.bmwg.model import ReportTable
 from support import command_line
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+
 SMALL = """\
 routing = "ecmp"
 

@@ -21,6 +21,7 @@ PAGES = [
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("workers_of_this_process")
 @pytest.mark.parametrize(
     "page",
     [

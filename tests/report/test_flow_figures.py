@@ -15,6 +15,8 @@ from etherweave.report.style import image_of
 from etherweave.uncertainty import mean_interval
 from support.command_line import invoke, run_here
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+
 SCENARIO = {
     "topology": {"single_switch": {"hosts": 8}},
     "transport": {"roce": {}},

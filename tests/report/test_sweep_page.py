@@ -11,6 +11,8 @@ import pytest
 from etherweave.report.sweep import WITH_MODEL, draw_sweep, plot
 from etherweave.report.sweep_page import write_sweep
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+
 RUNS = pl.DataFrame(
     {
         "switch.buffer": ["1MiB"] * 3 + ["2MiB"] * 3,

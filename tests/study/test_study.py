@@ -14,7 +14,7 @@ from etherweave.study.running import check as check_study
 from etherweave.study.running import known_times, run_experiment
 from support import figures
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("workers_of_this_process")]
 
 STUDY = load_study("sandia-2020")
 

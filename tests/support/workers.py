@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from etherweave.api.machine import build
-from etherweave.sweeps.executors import Answer, Task, answer
+from etherweave.sweeps import executors
+from etherweave.sweeps.executors import Answer, Executor, Task, answer
+
+COMPLETED = Executor.completed
 
 
 def answered_here(
@@ -13,3 +17,12 @@ def answered_here(
     """Carry out tasks one after the other, as a worker does, in the process that asks."""
     for key, argument in tasks:
         yield key, answer(function, build(), argument)
+
+
+def completed_here(
+    executor: Executor, function: str, tasks: Iterable[Task], home: Path
+) -> Iterator[tuple[str, Any]]:
+    """Carry out tasks of a local executor in this process, and those of others where they are."""
+    is_local = executor.carry_out is executors._local
+    here = executor._replace(carry_out=answered_here) if is_local else executor
+    return COMPLETED(here, function, tasks, home)

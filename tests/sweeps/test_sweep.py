@@ -35,6 +35,8 @@ from etherweave.sweeps.executors import Answer, Executor, Task
 from support.command_line import run_here
 from support.sweeps import contents, start, wait_for, write
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+
 RUNS = 24  # Four sources, three sizes, two seeds.
 
 
@@ -135,6 +137,7 @@ def test_runs_that_fail_are_rows_with_their_message(tmp_path: Path) -> None:
     assert sweep(load_sweep(path), tmp_path / "out").carried_out == 0
 
 
+@pytest.mark.processes
 def test_a_worker_that_dies_twice_leaves_a_row_that_is_carried_out_again(tmp_path: Path) -> None:
     pool = executor("local", 1)
     result = dict(pool.completed("support.sweeps:end_by", [("a", 0), ("b", 9)], tmp_path))
@@ -152,6 +155,7 @@ def test_two_sweeps_do_not_share_a_directory(dataset: Path, tmp_path: Path) -> N
     assert "not running" in run_here("sweep", "status", tmp_path / "out").stdout
 
 
+@pytest.mark.processes
 def test_another_worker_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executors, "build", lambda: "0.0.1 of this process")
     with pytest.raises(ExecutorError, match=r"is of \d.*; expected 0.0.1 of this process"):
@@ -190,11 +194,11 @@ def test_a_dry_run_leaves_mistakes_of_single_points_to_the_sweep(tmp_path: Path)
     axis = '[[sweep.axis]]\nkey = "job.0.workload.incast.sources"\nvalues = [{}]\n'
     head = text[: text.index("[sweep")]
     path.write_text(head + axis.format("1, 1000"))
-    done = run_here("sweep", path, "-o", tmp_path / "out", "--dry-run")
-    assert (done.returncode, "2 runs to carry out" in done.stdout) == (0, True), done.stderr
+    done = run_here("sweep", path, "-o", tmp_path / "out", "--dry-run", code=0)
+    assert "2 runs to carry out" in done.stdout
     path.write_text(head + axis.format("1000, 1001"))
-    done = run_here("sweep", path, "-o", tmp_path / "out", "--dry-run")
-    assert (done.returncode, "job.0.workload" in done.stderr) == (2, True)
+    done = run_here("sweep", path, "-o", tmp_path / "out", "--dry-run", code=2)
+    assert "job.0.workload" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -246,8 +250,8 @@ def test_an_axis_that_is_not_named_is_not_averaged_in_silence(
 
 
 def test_a_table_of_runs_is_written_for_spreadsheets(dataset: Path, tmp_path: Path) -> None:
-    done = run_here("sweep", "table", dataset, "-o", tmp_path / "runs.csv")
-    assert (done.returncode, done.stdout.strip()) == (0, str(tmp_path / "runs.csv")), done.stderr
+    done = run_here("sweep", "table", dataset, "-o", tmp_path / "runs.csv", code=0)
+    assert done.stdout.strip() == str(tmp_path / "runs.csv")
     table = pl.read_csv(tmp_path / "runs.csv")
     assert table.height == RUNS and MESSAGE in table.columns and table["seed"].max() == 2
 
@@ -264,8 +268,7 @@ def test_many_panels_are_refused_with_what_would_make_them_fewer(dataset: Path) 
 @pytest.mark.parametrize("verb", ["status", "plot"])
 def test_a_directory_without_a_sweep_is_refused(verb: str, tmp_path: Path) -> None:
     words = ("x=a", "y=b") if verb == "plot" else ()
-    done = run_here("sweep", verb, tmp_path, *words)
-    assert (done.returncode, "expected" in done.stderr) == (2, True)
+    assert "expected" in run_here("sweep", verb, tmp_path, *words, code=2).stderr
 
 
 def test_tables_of_runs_are_kept_on_request_also_later(dataset: Path, tmp_path: Path) -> None:
@@ -460,8 +463,7 @@ def test_report_writes_the_page_of_a_sweep(dataset: Path) -> None:
     assert run_here("report", dataset).stdout == f"{dataset / 'report.html'}\n"
     text = (dataset / "report.html").read_text()
     assert f"{RUNS} of {RUNS} runs finished, 0 failed." in text
-    refused = run_here("report", dataset, "--from", "1ms")
-    assert refused.returncode == 2
+    refused = run_here("report", dataset, "--from", "1ms", code=2)
     assert "a sweep; expected no option but --beside" in refused.stderr
 
 

@@ -17,6 +17,8 @@ from etherweave.sweeps import executor
 from etherweave.uncertainty import UncertaintyError, mean_interval, run_replications
 from support.command_line import run_here
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+
 SCENARIO = """\
 topology.single_switch.hosts = 8
 transport.roce = {}

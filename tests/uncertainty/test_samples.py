@@ -33,6 +33,8 @@ from etherweave.uncertainty.sampling import sampled_scenario
 from etherweave.uncertainty.together import together
 from support.command_line import run_here
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+
 SCENARIO = """\
 topology.single_switch.hosts = 2
 transport.roce = {}
@@ -136,6 +138,7 @@ def test_an_error_multiplies_times_and_divides_rates() -> None:
     assert 2 / longest <= low <= 2 / long and 2 / short <= high <= 2 / shortest
 
 
+@pytest.mark.processes
 def test_any_processes_and_an_interruption_give_the_same_bytes(file: Path, tmp_path: Path) -> None:
     def sampled(home: str, processes: int) -> str:
         options = ["--samples", 8, "-o", tmp_path / home, "--threads", processes, "--json"]

@@ -17,6 +17,8 @@ from etherweave.uncertainty.figures import unknowns
 from etherweave.uncertainty.studies import sampled_experiments
 from support.command_line import run_here
 
+pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+
 SCENARIO = """
 topology.single_switch.hosts = 2
 transport.roce = {}
