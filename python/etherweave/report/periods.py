@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.fft import next_fast_len
 
 from etherweave.report.intervals import Floats, Intervals, sums_of
 from etherweave.report.repetition import Stretch, stretches
@@ -60,23 +61,17 @@ def autocorrelation(values: Floats, lags: int) -> Floats:
     """
     mean = values.mean()
     centred = values - mean
-    size = _fast(len(values) + lags)
+    size = next_fast_len(len(values) + lags, real=True)
     spectrum = np.fft.rfft(centred, size)
     power = np.square(spectrum.real) + np.square(spectrum.imag)
     sums = np.fft.irfft(power, size)[: lags + 1]
     energy = sums_of(centred * centred)
-    lag = np.arange(lags + 1)
-    own = np.sqrt(energy[len(values) - lag] * (energy[-1] - energy[lag]))
+    first, second = energy[::-1][: lags + 1], energy[-1] - energy[: lags + 1]
+    own = np.sqrt(first * second)
     # Of values, or a stretch of them, without variation only rounding is left.
     is_known = own > ROUNDING * (energy[-1] + len(values) * mean * mean)
     correlated: Floats = np.divide(sums, own, out=np.zeros(lags + 1), where=is_known)
     return correlated
-
-
-def _fast(size: int) -> int:
-    """Choose a size of which a Fourier transform is fast: no factor beyond one of three."""
-    power: int = 1 << (size - 1).bit_length()
-    return power * 3 // 4 if size <= power * 3 // 4 else power
 
 
 def period(starts_ns: Floats, ends_ns: Floats) -> Period | None:
