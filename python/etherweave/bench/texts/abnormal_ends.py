@@ -6,7 +6,7 @@ something failed: they count behind the last row, where nothing but the end shou
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 
 from etherweave.measurements.benchmark_report import TextLine
@@ -29,19 +29,22 @@ _SHOWN_MAX = 120  # Longest part of a message that is shown [characters].
 
 def deaths(lines: Iterable[TextLine]) -> list[TextLine]:
     """Find the messages that say on their own that a process died."""
-    return [line for line in lines if _is_message(line.text, _DEATH)]
+    return list(_messages(lines, _DEATH))
 
 
 def failures(lines: Iterable[TextLine]) -> list[TextLine]:
     """Find messages that something failed, among lines behind the last row."""
-    return [row for row in lines if _is_message(row.text, _FAILED) and not _PROSE.search(row.text)]
+    return [line for line in _messages(lines, _FAILED) if not _PROSE.search(line.text)]
 
 
-def _is_message(text: str, pattern: re.Pattern[str]) -> bool:
-    small = text.lower()
-    if not any(word in small for word in _WORDS):
-        return False
-    return bool(pattern.search(text)) and not _HARMLESS.search(text)
+def _messages(lines: Iterable[TextLine], pattern: re.Pattern[str]) -> Iterator[TextLine]:
+    rows = [(line, line.text.lower()) for line in lines]
+    everything = "\n".join(small for _, small in rows)
+    words = [word for word in _WORDS if word in everything]
+    for line, small in rows:
+        is_candidate = any(word in small for word in words) and pattern.search(line.text)
+        if is_candidate and not _HARMLESS.search(line.text):
+            yield line
 
 
 def sentence(line: TextLine) -> str:

@@ -44,8 +44,8 @@ _SOURCES = (
     r"[\w.@/-]{1,80}:",
     r"[\w./-]{1,80} *\|",
 )
-_TOKENS = [(re.compile(pattern), False) for pattern in _TIMES]
-_TOKENS += [(re.compile(pattern), True) for pattern in _SOURCES]
+_TOKENS = (*_TIMES, *_SOURCES)
+_TOKEN = re.compile("|".join(f"({pattern})" for pattern in _TOKENS))  # A group for each.
 _TOKENS_MAX = 3
 _WIDTHS = (0, 1, 2)  # Blanks that a prefix may add before the line.
 _ALIKE_MIN = 3  # Lines that a prefix of no known form must begin, or all of a shorter text.
@@ -74,11 +74,8 @@ class _Shape:
     def pattern(self) -> re.Pattern[str]:
         if self.template:
             return re.compile(f"({self.template})")
-        parts = (f"(?:{_TOKENS[place][0].pattern})" for place in self.tokens)
-        groups = [
-            f"({part})" if _TOKENS[place][1] else part
-            for place, part in zip(self.tokens, parts, strict=True)
-        ]
+        signs = ("(" if place >= len(_TIMES) else "(?:" for place in self.tokens)
+        groups = (f"{sign}{_TOKENS[at]})" for sign, at in zip(signs, self.tokens, strict=True))
         return re.compile(r"[ \t]*".join(groups))
 
 
@@ -152,11 +149,11 @@ def _shape(text: str, is_beginning: IsBeginning) -> _Shape | None:
     tokens: list[int] = []
     place = 0
     while len(tokens) < _TOKENS_MAX:
-        tries = ((index, form[0].match(text, place)) for index, form in enumerate(_TOKENS))
-        index, token = next(((index, match) for index, match in tries if match), (0, None))
+        token = _TOKEN.match(text, place)
         if token is None or token.end() == len(text):
             return None
-        tokens.append(index)
+        assert token.lastindex, "each form is a group"
+        tokens.append(token.lastindex - 1)
         rest = text[token.end() :]
         if _begins_behind(rest, is_beginning):
             return _Shape(tuple(tokens))
