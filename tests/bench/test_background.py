@@ -39,7 +39,9 @@ def test_a_benchmark_gets_a_part_of_the_link_beside_the_background(tmp_path: Pat
     site.write_text(SITE)
     words = ("--site", site, "--duration", "2s", "--launches", "1", "--json")
     more = ("--background", "iperf3", "--time-limit", "20s", "--no-telemetry")
-    done = command_line.run("bench", "run", "iperf3", "-o", tmp_path / "out", *words, *more, code=0)
+    done = command_line.invoke(
+        "bench", "run", "iperf3", "-o", tmp_path / "out", *words, *more, code=0
+    )
     points = json.loads(done.stdout)["points"]
     (rate,) = [
         point["median"]

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -280,9 +281,7 @@ def test_times_of_osu_are_taken_as_round_trips_and_windows(tmp_path: Path) -> No
         read(tmp_path, BASE)
 
 
-def invoke(*words: str) -> tuple[int, str]:
-    done = command_line.invoke("calibrate", *words)
-    return done.exit_code, done.output
+invoke = partial(command_line.invoke, "calibrate", code=2)
 
 
 def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
@@ -291,17 +290,15 @@ def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
                         "workload.osu_latency = {}\n")  # fmt: skip
     site = tmp_path / "site.toml"
     site.write_text('launcher = { kind = "netns" }\nhosts = { n1 = {} }\n')
-    code, said = invoke(str(scenario))
-    assert (code, said.partition(";")[0]) == (2, "neither --site nor --measured")
-    code, said = invoke(str(scenario), "--site", str(site))
-    assert (code, said) == (
-        2,
-        "--site: measures on hosts; expected --output DIRECTORY for its launches\n",
+    neither = invoke(scenario).output
+    assert neither.partition(";")[0] == "neither --site nor --measured"
+    assert invoke(scenario, "--site", site).output == (
+        "--site: measures on hosts; expected --output DIRECTORY for its launches\n"
     )
-    code, said = invoke(str(tmp_path / "none.toml"), "--measured", str(tmp_path))
-    assert code == 2 and "none.toml: No such file" in said
-    code, said = invoke(str(scenario), "--measured", str(tmp_path))
-    assert code == 2 and "expected a result of `measure` or of `bench run`" in said
+    missing = invoke(tmp_path / "none.toml", "--measured", tmp_path)
+    assert "none.toml: No such file" in missing.output
+    done = invoke(scenario, "--measured", tmp_path)
+    assert "expected a result of `measure` or of `bench run`" in done.output
 
 
 def test_settings_stand_in_a_file(tmp_path: Path) -> None:
@@ -315,8 +312,7 @@ def test_settings_stand_in_a_file(tmp_path: Path) -> None:
     assert 'send_call = "900ns"' in done.output
     assert 'interrupt = "4us"' in done.output, "what comes later wins"
     file.write_text("seed = 1979-05-27")
-    done = command_line.invoke(*words)
-    assert done.exit_code == 2 and "has no place in a scenario; expected numbers" in done.output
+    done = command_line.invoke(*words, code=2)
+    assert "has no place in a scenario; expected numbers" in done.output
     file.write_text("not TOML")
-    done = command_line.invoke(*words)
-    assert done.exit_code == 2 and "expected TOML" in done.output
+    assert "expected TOML" in command_line.invoke(*words, code=2).output

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow
 import pytest
+from typer.testing import Result as Ended
 
 import etherweave
 from etherweave.api.results import Result
@@ -217,19 +218,18 @@ workload.fft = { pex = 2, pey = 2, pez = 1, iterations = 3, x_bytes = "1kB", y_b
 """
 
 
-def invoke(place: Path, *words: str, columns: int = 120) -> tuple[int, str, str]:
+def invoke(place: Path, *words: str, columns: int = 120, code: int = 0) -> Ended:
     (place / "site.toml").write_text(SITE)
     (place / "base.toml").write_text(SCENARIO)
-    files = [str(place / "base.toml"), "--site", str(place / "site.toml"), "-o", str(place / "out")]
-    done = command_line.invoke("calibrate", *files, "--launches", "1", *words, columns=columns)
-    return done.exit_code, done.stdout, done.stderr
+    files = (place / "base.toml", "--site", place / "site.toml", "-o", place / "out")
+    words = ("--launches", "1", *words)
+    return command_line.invoke("calibrate", *files, *words, columns=columns, code=code)
 
 
 def test_a_scenario_that_is_missing_or_empty_is_named(tmp_path: Path) -> None:
     file = tmp_path / "fabric.toml"
     for expected in ("No such file", "empty; expected a scenario of the fabric"):
-        done = command_line.invoke("calibrate", str(file))
-        assert done.exit_code == 2
+        done = command_line.invoke("calibrate", str(file), code=2)
         (line,) = done.stderr.splitlines()
         assert line.startswith(str(file)) and expected in line
         file.write_text("\n")
@@ -266,9 +266,8 @@ INFERRED = {
 @pytest.mark.usefixtures("short")
 def test_standard_output_is_json_with_the_keys_of_scripts(pretend: Pretend, tmp_path: Path) -> None:
     pretend(Cluster())
-    code, out, errors = invoke(tmp_path, "--json")
-    assert code == 0, errors
-    document = json.loads(out)
+    done = invoke(tmp_path, "--json")
+    document = json.loads(done.stdout)
     assert set(document) == {
         "constants",
         "choices",
@@ -291,15 +290,14 @@ def test_standard_output_is_json_with_the_keys_of_scripts(pretend: Pretend, tmp_
     assert all(row["low"] <= row["before"] <= row["high"] for row in document["constants"])
     assert document["covered"] == len(document["held_out"]) == 1
     assert json.loads((tmp_path / "out" / "calibration.json").read_text()) == document
-    assert errors.startswith("launches: 5 (1 of each of 5 workloads), about ")
-    assert "inferring" in errors and "inferring" not in out
+    assert done.stderr.startswith("launches: 5 (1 of each of 5 workloads), about ")
+    assert "inferring" in done.stderr and "inferring" not in done.stdout
 
 
 @pytest.mark.usefixtures("short")
 def test_the_page_has_80_columns_and_names_as_they_are(pretend: Pretend, tmp_path: Path) -> None:
     pretend(Cluster())
-    code, out, errors = invoke(tmp_path, columns=80)
-    assert code == 0, errors
+    out = invoke(tmp_path, columns=80).stdout
     assert "held out [us]" in out and "posterior" in out
     assert "[bold]..fft" in out
     assert "90 % interval" in out and "…" not in out
@@ -310,15 +308,15 @@ def test_the_page_has_80_columns_and_names_as_they_are(pretend: Pretend, tmp_pat
 @pytest.mark.usefixtures("short")
 def test_ctrl_c_ends_with_130_and_keeps_complete_launches(pretend: Pretend, tmp_path: Path) -> None:
     pretend(Cluster(stop_after=2))
-    code, out, errors = invoke(tmp_path)
-    assert (code, out) == (130, "")
-    assert "complete launches are kept" in errors
+    done = invoke(tmp_path, code=130)
+    assert done.stdout == ""
+    assert "complete launches are kept" in done.stderr
     assert len(list((tmp_path / "out" / "launches").glob("*/summary.json"))) == 2
 
 
 def test_limits_are_checked_before_the_first_launch(pretend: Pretend, tmp_path: Path) -> None:
     cluster = pretend(Cluster())
-    code, out, errors = invoke(tmp_path, "--traffic-limit", "1MB")
-    assert (code, out, cluster.launched) == (2, "", [])
-    assert "expected at most 0.001 GB (--traffic-limit)" in errors
+    done = invoke(tmp_path, "--traffic-limit", "1MB", code=2)
+    assert (done.stdout, cluster.launched) == ("", [])
+    assert "expected at most 0.001 GB (--traffic-limit)" in done.stderr
     assert not (tmp_path / "out" / "launches").exists()

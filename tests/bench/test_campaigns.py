@@ -20,6 +20,7 @@ import pytest
 from etherweave.bench.statistics.launches import shuffled
 from support import command_line, private_sshd
 from support.launches import latencies
+from support.living import of_processes
 from support.waiting import until
 
 START = (*command_line.COMMAND, "bench", "run")
@@ -27,12 +28,11 @@ ONCE = ("--launches", "1")  # A warm-up, and one launch that counts.
 
 
 def carried_out(directory: Path, site: str, *words: str) -> tuple[dict[str, Any], list[Any]]:
-    """Run a campaign in a process of its own; give its summary and its launches, as JSON."""
+    """Run a campaign; give its summary and its launches, as JSON."""
     file = directory / "site.toml"
     file.write_text(site)
-    command = [*START, *words, "--site", str(file), "-o", str(directory / "out"), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    more = ("--site", file, "-o", directory / "out", "--json")
+    done = command_line.invoke("bench", "run", *words, *more, code=0)
     launches = [json.loads(file.read_text()) for file in directory.glob("out/launches/*.json")]
     (environment,) = directory.glob("out/environment/*.json")
     hosts = json.loads(environment.read_text())["hosts"]
@@ -184,13 +184,8 @@ class Campaign:
 
     def bearers(self) -> dict[int, str]:
         """Return numbers and words of its processes that live."""
-        result = {}
-        for path in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if self.mark.encode() in (path / "environ").read_bytes().split(b"\0"):
-                    words = (path / "cmdline").read_bytes().replace(b"\0", b" ")
-                    result[int(path.name)] = words.decode()
-        return result
+        own = {at for at, text in of_processes("environ") if self.mark in text.split(" ")}
+        return {number: words for number, words in of_processes("cmdline") if number in own}
 
     def end(self) -> None:
         done = subprocess.run(self.command, env=self.environment, capture_output=True, timeout=120)

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -486,41 +487,35 @@ def test_a_counter_that_was_reset_counts_from_zero() -> None:
     assert risen({"a": 10, "b": 1}, {"a": 4, "b": 1, "c": 2}) == {"a": 4, "c": 2}
 
 
-def bench(*words: str | Path) -> tuple[int, str, str]:
-    done = command_line.invoke("bench", "environment", *words)
-    return done.exit_code, done.stdout, done.stderr
+bench = partial(command_line.invoke, "bench", "environment")
 
 
 def test_the_verb_prints_warnings_with_their_remedy_and_ends_with_1(tmp_path: Path) -> None:
-    code, output, _ = bench("--root", tree(tmp_path), "--interface", "eth2")
-    assert code == 1
+    output = bench("--root", tree(tmp_path), "--interface", "eth2", code=1).stdout
     assert "warning: governor: n1: processors are not on the governor performance" in output
     assert "  cpupower frequency-set --governor performance" in output
     assert "gap: fec: n1: could not be checked in full (ethtool --show-fec eth2: no tool" in output
 
 
 def test_what_the_verb_writes_it_reads_again(tmp_path: Path) -> None:
-    code, output, _ = bench("--root", tree(tmp_path / "a"), "--json")
-    assert code == 1
+    output = bench("--root", tree(tmp_path / "a"), "--json", code=1).stdout
     earlier = tmp_path / "before.json"
     earlier.write_text(output)
     assert {"snapshot", "findings"} == set(json.loads(output))
-    code, output, errors = bench(
-        "--root", tmp_path / "a", "-i", "eth2", "--before", earlier, "--other", earlier,
-        "--traffic", "1GB",
-    )  # fmt: skip
-    assert errors == ""
-    assert "warning: wrong interface: n1 eth2: 0 bytes crossed it" in output
+    files = ("--before", earlier, "--other", earlier)
+    done = bench("--root", tmp_path / "a", "-i", "eth2", *files, "--traffic", "1GB")
+    assert done.stderr == ""
+    assert "warning: wrong interface: n1 eth2: 0 bytes crossed it" in done.stdout
 
 
 def test_a_file_that_is_no_snapshot_is_the_users_mistake(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     wrong = tmp_path / "x.json"
     wrong.write_text("{}")
-    code, output, errors = bench("--root", tmp_path, "--other", wrong)
-    assert (code, output) == (2, "")
-    assert f"{wrong}: no snapshot of format 1; expected what" in errors
-    assert bench("--root", tmp_path, "--before", tmp_path / "missing")[0] == 2
+    done = bench("--root", tmp_path, "--other", wrong, code=2)
+    assert done.stdout == ""
+    assert f"{wrong}: no snapshot of format 1; expected what" in done.stderr
+    bench("--root", tmp_path, "--before", tmp_path / "missing", code=2)
 
 
 @pytest.mark.parametrize(
@@ -534,9 +529,9 @@ def test_a_file_that_is_no_snapshot_is_the_users_mistake(tmp_path: Path) -> None
 def test_what_cannot_be_inspected_is_the_users_mistake(
     tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
-    code, output, errors = bench("--root", tree(tmp_path), *words)
-    assert (code, output) == (2, "")
-    assert message in errors
+    done = bench("--root", tree(tmp_path), *words, code=2)
+    assert done.stdout == ""
+    assert message in done.stderr
 
 
 def run(*words: str) -> str:

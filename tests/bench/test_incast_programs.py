@@ -1,6 +1,7 @@
 """The incast of a scenario by iperf3 and ib_write_bw, and simulated from the same file."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def measured(home: Path) -> pl.DataFrame:
     file.write_text(toml.document(scenario()))
     place.write_text(SITE)
     words = ("--site", place, "--fabric", "tcp", "--program", "iperf3", "--duration", "3s")
-    done = command_line.run("measure", file, "-o", home / "measured", *words, code=0)
+    done = command_line.invoke("measure", file, "-o", home / "measured", *words, code=0)
     assert "clocks" not in done.stdout
     return etherweave.Result.load(home / "measured").to_polars("streams")
 
@@ -78,16 +79,26 @@ def test_streams_of_iperf3_fill_the_link_as_simulated_streams_do(tmp_path: Path)
     )
 
 
-def commands(monkeypatch: pytest.MonkeyPatch, outcome: str, **more: Any) -> LaunchJob:
-    """Measure with a launcher that prints a text; return what it would have started."""
-    jobs: list[LaunchJob] = []
+def replace_launches(
+    patch: pytest.MonkeyPatch, outcome: LaunchOutcome, act: Callable[[LaunchJob], object] = id
+) -> None:
+    """Let launches of sites end with an outcome, after an act."""
 
     def launch(self: SiteLauncher, job: LaunchJob) -> LaunchOutcome:
-        jobs.append(job)
-        return LaunchOutcome(Ending.DONE, outcome, "", ("x",), 0, 1)
+        act(job)
+        return outcome
 
-    monkeypatch.setattr(SiteLauncher, "launch", launch)
-    monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
+    patch.setattr(SiteLauncher, "launch", launch)
+    patch.setattr(SiteLauncher, "missing", lambda self: "")
+
+
+DONE = LaunchOutcome(Ending.DONE, "nothing", "", ("x",), 0, 1)
+
+
+def commands(monkeypatch: pytest.MonkeyPatch, **more: Any) -> LaunchJob:
+    """Measure with a launcher that prints nothing; return what it would have started."""
+    jobs: list[LaunchJob] = []
+    replace_launches(monkeypatch, DONE, jobs.append)
     fabric = more.pop("fabric", "tcp")
     program = IncastProgram(more.pop("program", "iperf3"))
     place = site()
@@ -99,7 +110,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, outcome: str, **more: Any) -> Laun
 
 
 def test_a_stream_has_a_client_with_the_scenario_s_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = commands(monkeypatch, "nothing", priority=3)
+    job = commands(monkeypatch, priority=3)
     assert job.hosts == ("n1", "n2", "n3") and job.ranks_per_node == 2
     words = " ".join(job.command.arguments)
     assert "-t 5" in words and "-l 65536" in words, "3 s and 2 s in which others may still run"
@@ -132,16 +143,13 @@ def test_streams_without_intervals_of_the_server_are_refused() -> None:
         common_time('{"start": {}}', 3)
 
 
-def test_streams_that_do_not_end_are_counted(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def launch(self: SiteLauncher, job: LaunchJob) -> LaunchOutcome:
+def test_streams_that_do_not_end_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(job: LaunchJob) -> None:
         for name in ("server0", "server1", "client0"):
             (job.directory / f"{name}.out").write_text("{}" if name == "client0" else "")
-        return LaunchOutcome(Ending.TIMED_OUT, "", "", ("x",), 0, 9_000_000_000)
 
-    monkeypatch.setattr(SiteLauncher, "launch", launch)
-    monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
+    stuck = LaunchOutcome(Ending.TIMED_OUT, "", "", ("x",), 0, 9_000_000_000)
+    replace_launches(monkeypatch, stuck, start)
     with pytest.raises(MeasureLaunchError) as refused:
         measure_incast(scenario(), program=IncastProgram.IPERF3, site=site())
     assert str(refused.value) == (
@@ -151,22 +159,19 @@ def test_streams_that_do_not_end_are_counted(
 
 
 def test_sources_share_hosts_where_there_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert commands(monkeypatch, "nothing", sources=3).hosts == ("n1", "n2", "n3", "n2")
+    assert commands(monkeypatch, sources=3).hosts == ("n1", "n2", "n3", "n2")
 
 
 def test_rdma_has_the_window_and_the_service_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = commands(
-        monkeypatch, "x", fabric="roce", program="ib_write_bw", outstanding=128, priority=3
-    )
+    more = {"fabric": "roce", "program": "ib_write_bw"}
+    job = commands(monkeypatch, **more, outstanding=128, priority=3)
     words = " ".join(job.command.arguments)
     assert "-d mlx5_0 -s 65536" in words and "-D 3" in words
     assert words.endswith("-t 128 -S 3 --tclass 106")
 
 
 def test_streams_beyond_the_link_give_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = LaunchOutcome(Ending.DONE, "", "", ("x",), 0, 1)
-    monkeypatch.setattr(SiteLauncher, "launch", lambda self, job: done)
-    monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
+    replace_launches(monkeypatch, DONE)
     place = site()
     for rate, warnings in ((3e6, 0), (4e6, 1)):  # Each of four streams [B/s].
         together = CommonTime([rate] * 4, 0)
@@ -189,9 +194,7 @@ def test_streams_beyond_the_link_give_a_warning(monkeypatch: pytest.MonkeyPatch)
 def test_the_result_lists_the_priority_that_packets_carry(
     monkeypatch: pytest.MonkeyPatch, priority: int, dscps: dict[int, int], listed: list[str] | None
 ) -> None:
-    done = LaunchOutcome(Ending.DONE, "", "", ("x",), 0, 1)
-    monkeypatch.setattr(SiteLauncher, "launch", lambda self, job: done)
-    monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
+    replace_launches(monkeypatch, DONE)
     monkeypatch.setattr(incast, "_rates", lambda *words: CommonTime([3e6] * 4, 0))
     run = measure_incast(scenario(priority), program=IncastProgram.IPERF3, site=site(), dscps=dscps)
     assert run.summary["measured"].get("priorities") == listed

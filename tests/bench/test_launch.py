@@ -18,6 +18,7 @@ from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteFabric, SiteHost, this_machine
+from support.living import commands
 from support.waiting import until
 
 HOSTILE = ("$(touch x)", "`id`", "a b", "'", '"', ";", "|", "*", "\\", "-n", "{", "ä\n", "#", "~")
@@ -57,19 +58,6 @@ def alone(*words: str) -> BenchmarkCommand:
 
 def python(text: str, *words: str) -> tuple[str, ...]:
     return (sys.executable, "-c", text, *words)
-
-
-def living(mark: str) -> list[str]:
-    """Return the command lines of processes in which a mark stands."""
-    result = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = path.read_text(errors="replace")
-        except OSError:
-            continue
-        if mark in line:
-            result.append(line)
-    return result
 
 
 def test_what_a_program_prints_comes_back(tmp_path: Path) -> None:
@@ -185,7 +173,7 @@ def test_at_the_limit_all_processes_are_ended(tmp_path: Path, way: str) -> None:
     ended = launch(tmp_path, alone(*words), limit_s=0.3)
     assert ended.ending is Ending.TIMED_OUT
     assert "ended at its limit of 0.3 s" in ended.errors
-    assert not living(mark)
+    assert not commands(mark)
     # The limit, two seconds between SIGTERM and SIGKILL, and as much again for a busy machine.
     assert time.monotonic() - start < 5
 
@@ -194,7 +182,7 @@ def test_what_a_program_leaves_behind_is_ended_when_it_is_done(tmp_path: Path) -
     mark = uuid4().hex
     words = ("sh", "-c", f"setsid sh -c 'sleep 600; : {mark}' & echo done")
     assert launch(tmp_path, alone(*words)).text == "done\n"
-    assert not living(mark)
+    assert not commands(mark)
 
 
 def test_a_server_has_the_limit_of_its_launch(tmp_path: Path) -> None:
@@ -203,7 +191,7 @@ def test_a_server_has_the_limit_of_its_launch(tmp_path: Path) -> None:
     server = ("sh", "-c", f"sleep 600; : {mark}", "x", "{port}")
     ended = launch(tmp_path, BenchmarkCommand(Start.CLIENT_SERVER, ("true",), server), limit_s=0.5)
     assert ended.ending is Ending.TIMED_OUT
-    assert not living(mark)
+    assert not commands(mark)
 
 
 LAUNCHING = """
@@ -229,7 +217,7 @@ def test_a_launch_may_be_ended_or_killed(tmp_path: Path, number: signal.Signals,
         until(lambda: (tmp_path / "started").exists())
         process.send_signal(number)
         assert process.communicate(timeout=120)[0] == said
-    until(lambda: not living(mark))
+    until(lambda: not commands(mark))
 
 
 HASTY_TIMEOUT = """\
@@ -251,7 +239,7 @@ def test_a_program_ends_though_its_timeout_ends_without_it(tmp_path: Path) -> No
     ) as process:
         until(lambda: (tmp_path / "started").exists())
         process.communicate()
-    until(lambda: not living(mark))
+    until(lambda: not commands(mark))
 
 
 def test_each_rank_gets_its_number(tmp_path: Path) -> None:
@@ -375,7 +363,7 @@ def test_what_hangs_by_ssh_ends_with_the_connection(by_ssh: ClusterSite, tmp_pat
     words = ("env", "-u", "ETHERWEAVE_LAUNCH", "sh", "-c", f"sleep 600; : {mark}")
     ended = launch(directory, alone(*words), site=by_ssh, hosts=("n1",), limit_s=0.5)
     assert ended.ending is Ending.TIMED_OUT
-    until(lambda: not living(mark))
+    until(lambda: not commands(mark))
 
 
 def test_ssh_starts_no_ranks_of_mpi(by_ssh: ClusterSite, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from etherweave.bench.measure import (
     measure,
 )
 from support import command_line
+from support.living import programs
 from support.waiting import until
 
 pytestmark = pytest.mark.needs("mpicc", "mpirun")
@@ -277,28 +278,11 @@ def test_the_error_of_a_failed_launch_has_the_output_of_its_processes() -> None:
 def test_the_command_line_measures_and_saves(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"fft": {**FFT, "pey": 1}})))
-    done = subprocess.run(
-        [*command_line.COMMAND, "measure", str(file), "-o", str(tmp_path / "out"), "--ranks", "2"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    words = ("measure", file, "-o", tmp_path / "out", "--ranks", "2")
+    done = command_line.invoke(*words, code=0)
     assert "job0: 10 iterations, mean" in done.stdout
     assert "WARNING: 2 ranks shared 1 host" in done.stderr
     assert len(Result.load(tmp_path / "out").tables["iterations"]) == 10
-
-
-def executors(cache: str) -> list[str]:
-    """Name processes whose program lies in a directory."""
-    programs = []
-    for process in Path("/proc").iterdir():
-        try:
-            programs.append(str((process / "exe").readlink()))
-        except OSError:
-            continue
-    return [program for program in programs if program.startswith(cache)]
 
 
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
@@ -307,9 +291,9 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     cache = os.environ["XDG_CACHE_HOME"]
     words = [*command_line.COMMAND, "measure", str(file)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        until(lambda: len(executors(cache)) == 4, limit_s=60)
+        until(lambda: len(programs(cache)) == 4, limit_s=60)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert b"Interrupted" in said
-    until(lambda: not executors(cache))
+    until(lambda: not programs(cache))

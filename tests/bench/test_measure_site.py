@@ -1,6 +1,5 @@
 """Schedules executed on the hosts of a site: namespaces of this machine."""
 
-import contextlib
 import json
 import os
 import signal
@@ -22,6 +21,7 @@ from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import ClusterSite, SiteHost
 from support import command_line, private_slurm
+from support.living import programs
 from support.waiting import until
 
 pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")
@@ -96,18 +96,8 @@ def test_more_ranks_than_hosts_are_placed_in_blocks_with_a_warning(site: Cluster
 def test_the_command_line_measures_on_a_site(site_file: Path, tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"osu_latency": {"bytes": "8B", "iterations": 20}})))
-    words = [
-        *command_line.COMMAND,
-        "measure",
-        str(file),
-        "--site",
-        str(site_file),
-        "--hosts",
-        "n2,n4",
-    ]
-    words += ["-o", str(tmp_path / "out")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
+    words = ("measure", file, "--site", site_file, "--hosts", "n2,n4", "-o", tmp_path / "out")
+    done = command_line.invoke(*words, code=0)
     assert "ranks: 2, hosts: 2, launches: 1" in done.stdout
     assert [host for _, host in placement(Result.load(tmp_path / "out"))] == ["n2", "n4"]
 
@@ -188,16 +178,6 @@ def test_two_pairs_at_once_reach_the_rate_of_their_links(site: ClusterSite) -> N
     assert nothing_is_left()
 
 
-def executors() -> int:
-    """Count processes whose program lies in the cache."""
-    cache = os.environ["XDG_CACHE_HOME"]
-    count = 0
-    for process in Path("/proc").glob("[0-9]*/exe"):
-        with contextlib.suppress(OSError):
-            count += str(process.readlink()).startswith(cache)
-    return count
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_a_measurement_that_is_ended(
@@ -207,13 +187,14 @@ def test_nothing_is_left_of_a_measurement_that_is_ended(
     halo = {"pex": 2, "pey": 1, "pez": 1, "sleep": "1s", "iterations": 60}
     file.write_text(toml.document(scenario({"halo3d": halo})))
     words = [*command_line.COMMAND, "measure", str(file), "--site", str(site_file)]
+    home = os.environ["XDG_CACHE_HOME"]
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
-        until(lambda: executors() == 2)
+        until(lambda: len(programs(home)) == 2)
         process.send_signal(number)
         status = process.wait(30)
     assert status == (-number if number is signal.SIGKILL else 130)
-    until(lambda: executors() == 0)
-    cache = Path(os.environ["XDG_CACHE_HOME"]) / "etherweave"
+    until(lambda: not programs(home))
+    cache = Path(home, "etherweave")
     if number is signal.SIGKILL:
         namespaces.sweep()
         assert len(list(cache.glob("launch-*"))) == 1

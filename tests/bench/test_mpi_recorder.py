@@ -236,13 +236,10 @@ def test_files_of_some_ranks_or_cut_ones_are_refused(recorded: Path, tmp_path: P
     part = shutil.copytree(recorded, tmp_path / "part")
     on = ("--on", fabric(tmp_path, RANKS))
     (part / "1.ewr").write_bytes((part / "1.ewr").read_bytes()[:-1])
-    cut = run_here("replay", part, *on)
-    assert (cut.returncode, "1.ewr: byte " in cut.stderr) == (2, True)
+    assert "1.ewr: byte " in run_here("replay", part, *on, code=2).stderr
     (part / "1.ewr").unlink()
-    missing = run_here("replay", part, *on)
-    assert (missing.returncode, "rank 2 of 3; expected rank 1 of 3" in missing.stderr) == (2, True)
-    nowhere = run_here("replay", tmp_path / "none", *on)
-    assert (nowhere.returncode, "No such file" in nowhere.stderr) == (2, True)
+    assert "rank 2 of 3; expected rank 1 of 3" in run_here("replay", part, *on, code=2).stderr
+    assert "No such file" in run_here("replay", tmp_path / "none", *on, code=2).stderr
 
 
 def test_the_overhead_is_that_of_pairs(recorded: Path, tmp_path: Path) -> None:
@@ -251,8 +248,8 @@ def test_the_overhead_is_that_of_pairs(recorded: Path, tmp_path: Path) -> None:
     result = json.loads(run_here(*words, "--json", "--", *command, code=0).stdout)["overhead"]
     assert [len(result[name]) for name in ("without_s", "with_s")] == [2, 2]
     assert len(list((tmp_path / "files").glob("*.ewr"))) == RANKS
-    failing = run_here("record", "-o", tmp_path / "b", "--measure", "2", "--", "false")
-    assert (failing.returncode, "false ended with 1" in failing.stderr) == (1, True)
+    failing = run_here("record", "-o", tmp_path / "b", "--measure", "2", "--", "false", code=1)
+    assert "false ended with 1" in failing.stderr
 
 
 def test_the_overhead_of_pairs_has_an_interval_where_they_are_many() -> None:
@@ -267,9 +264,8 @@ def test_the_overhead_of_pairs_has_an_interval_where_they_are_many() -> None:
 
 
 def test_programs_that_record_nothing_or_fail_are_errors(recorded: Path, tmp_path: Path) -> None:
-    nothing = run_here("record", "-o", tmp_path / "a", "--", "true")
-    assert (nothing.returncode, "nothing was recorded" in nothing.stderr) == (1, True)
-    failing = run_here("record", "-o", tmp_path / "b", "--", "false")
-    assert (failing.returncode, "false ended with 1" in failing.stderr) == (1, True)
-    again = run_here("record", "-o", recorded, "--", "true")
-    assert (again.returncode, "has a recording" in again.stderr) == (2, True)
+    nothing = run_here("record", "-o", tmp_path / "a", "--", "true", code=1)
+    assert "nothing was recorded" in nothing.stderr
+    failing = run_here("record", "-o", tmp_path / "b", "--", "false", code=1)
+    assert "false ended with 1" in failing.stderr
+    assert "has a recording" in run_here("record", "-o", recorded, "--", "true", code=2).stderr

@@ -18,7 +18,7 @@ from etherweave.bench.launchers.sbatch import (
 from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric, SiteHost
 from etherweave.sweeps import slurm as commands
-from support import private_slurm
+from support import living, private_slurm
 
 HOSTS = tuple(SiteHost(name, "127.0.0.1", "lo") for name in private_slurm.NODES)
 WHO = ("sh", "-c", "echo $SLURMD_NODENAME $SLURM_PROCID $GREETING")
@@ -64,17 +64,7 @@ def test_a_job_ends_at_its_limit_with_its_processes(slurm: Path, kind: str, tmp_
     command = BenchmarkCommand(Start.MPI, ("sleep", "97531"))
     outcome = launcher(site(kind)).launch(job(tmp_path / "job", command, ("n1", "n2"), 3.0))
     assert outcome.ending is Ending.TIMED_OUT, outcome.errors
-    assert not _living("sleep\0" + "97531")
-
-
-def _living(words: str) -> bool:
-    lines = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            lines.append(path.read_text(errors="replace"))
-        except OSError:
-            continue
-    return any(line.startswith(words) for line in lines)
+    assert not [line for line in living.commands("sleep 97531") if line.startswith("sleep")]
 
 
 @pytest.mark.needs("slurm")

@@ -1,7 +1,6 @@
 """Launches through a real sshd on loopback, with keys of its own."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,6 +11,7 @@ from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteHost
 from support import private_sshd
+from support.living import commands
 from support.waiting import until
 
 pytestmark = pytest.mark.needs("sshd")
@@ -55,13 +55,7 @@ def test_what_hangs_there_is_ended_at_the_limit(shell: tuple[str, ...], tmp_path
     ended = launch(tmp_path, shell, "ssh", BenchmarkCommand(Start.ALONE, hang), 2.0)
     assert ended.ending is Ending.TIMED_OUT
     assert (tmp_path / "started").exists()
-    until(lambda: not any(mark in line for line in _lines()))
-
-
-def _lines() -> Iterator[str]:
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            yield path.read_text(errors="replace")
+    until(lambda: not commands(mark))
 
 
 @pytest.mark.needs("iperf3")
@@ -101,7 +95,7 @@ def test_hanging_ranks_end_everywhere(shell: tuple[str, ...], tmp_path: Path, pr
     ended = launch(tmp_path, shell, "mpirun", command, 3.0, program=program)
     assert ended.ending is Ending.TIMED_OUT
     assert (tmp_path / "started").exists()
-    until(lambda: not any(mark in line for line in _lines()))
+    until(lambda: not commands(mark))
 
 
 def test_a_host_that_cannot_be_reached_is_reported(shell: tuple[str, ...], tmp_path: Path) -> None:

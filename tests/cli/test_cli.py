@@ -114,9 +114,14 @@ def test_a_capture_that_cannot_be_written_fails_before_the_run(tmp_path: Path) -
     # Neither ends before the test gives up.
     endless = ["-s", "job.0.workload.osu_latency.iterations=10000000"]
     done = etherweave(
-        "run", SCENARIOS / "first.toml", *endless, "--pcap", f"host0={tmp_path / ('x' * 300)}"
+        "run",
+        SCENARIOS / "first.toml",
+        *endless,
+        "--pcap",
+        f"host0={tmp_path / ('x' * 300)}",
+        code=2,
     )
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.count("\n") == 1
     assert "File name too long" in done.stderr
 
 
@@ -139,8 +144,8 @@ def test_a_part_of_a_study_lists_what_did_not_run(tmp_path: Path) -> None:
     facts = json.loads(command_line.invoke(*words, "--json").stdout)
     assert len(facts["checks"]) == 2
     assert "halo3d.roce.iteration" in facts["not_run"]
-    wrong = command_line.invoke(*words[:-1], "x.*")
-    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+    wrong = command_line.invoke(*words[:-1], "x.*", code=2)
+    assert wrong.stderr.count("\n") == 1
     assert "no experiment 'x.*'; known: p2p.*, incast.*" in wrong.stderr
 
 

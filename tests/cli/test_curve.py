@@ -167,8 +167,8 @@ def test_a_curve_that_is_stopped_has_the_points_until_then() -> None:
 @pytest.mark.slow
 def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     points, drawing = tmp_path / "points.csv", tmp_path / "curve.svg"
-    done = run(small, "-o", points, "--draw", drawing)
-    assert (done.returncode, command_line.without_progress(done.stderr)) == (0, "")
+    done = run(small, "-o", points, "--draw", drawing, code=0)
+    assert command_line.without_progress(done.stderr) == ""
     assert done.stdout.count("minimal") == 4
     assert pl.read_csv(points)["pattern"].to_list() == ["uniform"] * 2 + ["adversarial+1"] * 2
     assert ElementTree.parse(drawing).getroot().tag.endswith("svg")

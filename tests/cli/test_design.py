@@ -107,8 +107,7 @@ def test_a_fabric_too_large_to_be_followed_says_so() -> None:
 
 
 def test_the_page_has_every_section(dragonfly: Path) -> None:
-    done = run(dragonfly)
-    assert done.returncode == 0, done.stderr
+    done = run(dragonfly, code=0)
     assert done.stdout.startswith("small: dragonfly, 72 hosts, 36 switches, 162 cables\n")
     for title in (
         "Fabric",
@@ -135,16 +134,14 @@ def test_a_comparison_names_who_is_beaten(dragonfly: Path, butterfly: Path) -> N
     comparison = etherweave.compare([dragonfly, butterfly])
     assert [metrics["name"] for metrics in comparison["metrics"]] == ["small", "square"]
     assert any(metrics["is_efficient"] for metrics in comparison["metrics"])
-    done = run("--compare", dragonfly, butterfly)
-    assert done.returncode == 0, done.stderr
+    done = run("--compare", dragonfly, butterfly, code=0)
     assert "small" in done.stdout
     assert "square" in done.stdout
 
 
 def test_found_fabrics_have_the_hosts_and_can_be_designed(tmp_path: Path) -> None:
     output = tmp_path / "proposals"
-    done = run("--find", "hosts=100", "radix=8", "-o", output, "--json")
-    assert done.returncode == 0, done.stderr
+    done = run("--find", "hosts=100", "radix=8", "-o", output, "--json", code=0)
     document = json.loads(done.stdout)
     assert all(100 <= figures["fabric"]["hosts"] <= 200 for figures in document["designs"])
     assert all(figures["fabric"]["ports_used_max"] <= 8 for figures in document["designs"])
@@ -183,15 +180,13 @@ def test_a_range_of_hosts_leaves_larger_members_out() -> None:
     ],
 )
 def test_mistakes_are_one_line(arguments: list[str], message: str) -> None:
-    done = run(*arguments)
-    assert done.returncode == 2
+    done = run(*arguments, code=2)
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
 
 
 def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are() -> None:
-    done = run("--find", "hosts=9", "radix=8", "--rank", "beauty")
-    assert done.returncode == 2
+    done = run("--find", "hosts=9", "radix=8", "--rank", "beauty", code=2)
     assert "'beauty' is not one of 'watts', 'price'" in done.stderr
     assert run("--find", "hosts=9", "radix=8", "--rank", "PRICE").returncode == 0
 
@@ -203,8 +198,7 @@ def test_rankings_of_the_command_line_are_those_of_the_library() -> None:
 def test_a_wrong_key_is_reported_with_its_place(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('[topology.dragonfly]\n\n[design]\npower = "hamster"\n')
-    done = run(file)
-    assert done.returncode == 2
+    done = run(file, code=2)
     assert done.stderr.startswith(
         f'{file}:4:1: design.power: no power profile "hamster"; expected one of '
     )
@@ -289,8 +283,7 @@ def test_ports_whose_rate_followed_their_load_draw_by_the_rates_that_they_had() 
 
 
 def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
-    done = run(dragonfly, "--set", "design.priorities=2")
-    assert done.returncode == 0, done.stderr
+    done = run(dragonfly, "--set", "design.priorities=2", code=0)
     lines = done.stdout.splitlines()
     # Valiant to a group needs three: local, global, local, global, local.
     row = next(line for line in lines if line.startswith("  valiant_group  "))
@@ -303,8 +296,9 @@ def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
 
 def test_routings_that_decide_by_packet_are_proved_by_order_of_channels(dragonfly: Path) -> None:
     names = ("ugal_local", "conditional", "conditional_tables")
-    done = run(dragonfly, *(word for name in names for word in ("--routing", name)), "--json")
-    assert done.returncode == 0, done.stderr
+    done = run(
+        dragonfly, *(word for name in names for word in ("--routing", name)), "--json", code=0
+    )
     ugal, conditional, tables = json.loads(done.stdout)["routings"]
     # Local 0, global 0, local 1, global 1, local 2.
     assert (ugal["priorities"], ugal["hops_max"], ugal["is_exact"]) == (3, 5, False)
@@ -318,13 +312,11 @@ def test_routings_that_decide_by_packet_are_proved_by_order_of_channels(dragonfl
 def test_a_routing_by_flow_may_deadlock_where_decisions_by_packet_cannot(tmp_path: Path) -> None:
     file = tmp_path / "ring.toml"
     file.write_text("topology.torus.dimensions = [{ size = 5 }]\n")
-    done = run(file, "--routing", "shortest_path", "--routing", "dimension_adaptive")
-    assert done.returncode == 0, done.stderr
+    done = run(file, "--routing", "shortest_path", "--routing", "dimension_adaptive", code=0)
     expected = "  shortest_path decided for every packet, with 2 priorities: free, because channels"
     assert expected in done.stdout
     assert "DAL is for flattened butterflies and HyperX; this is adaptive_minimal" in done.stdout
-    done = run(file, "--routing", "ugal_local")
-    assert done.returncode == 2
+    done = run(file, "--routing", "ugal_local", code=2)
     assert "design.routings: ugal_local: for a complete dragonfly" in done.stderr
 
 
@@ -349,8 +341,9 @@ def test_an_executor_proposes_what_threads_of_one_process_propose(tmp_path: Path
     here = etherweave.find(100, 8, threads=2)
     there = etherweave.find(100, 8, executor=etherweave.executor("local", 2), directory=tmp_path)
     assert there == here
-    done = run("--find", "hosts=100", "radix=8", "--json", "--executor", "dask", "-o", tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = run(
+        "--find", "hosts=100", "radix=8", "--json", "--executor", "dask", "-o", tmp_path, code=0
+    )
     assert json.loads(done.stdout)["metrics"] == here.comparison["metrics"]
 
 
@@ -362,8 +355,8 @@ def test_a_proposal_that_needs_too_much_memory_is_rejected_by_workers_too(tmp_pa
 
 
 def test_an_executor_without_a_search_is_a_mistake(dragonfly: Path) -> None:
-    done = run(dragonfly, "--executor", "dask")
-    assert (done.returncode, done.stderr) == (2, "--executor dask: expected with --find\n")
+    done = run(dragonfly, "--executor", "dask", code=2)
+    assert done.stderr == "--executor dask: expected with --find\n"
 
 
 def test_a_page_says_what_holds_of_each_of_several_planes(tmp_path: Path) -> None:
@@ -381,6 +374,5 @@ def test_exports_that_know_one_port_of_a_host_refuse_several(tmp_path: Path) -> 
     file = tmp_path / "planes.toml"
     file.write_text("host_ports.planes = 2\n[topology.fat_tree]\n")
     for form in ("netbox", "slurm"):
-        done = run(file, "--export", form, "-o", tmp_path / form)
-        assert done.returncode == 2
+        done = run(file, "--export", form, "-o", tmp_path / form, code=2)
         assert "topology: hosts with several ports; expected one port of every host" in done.stderr

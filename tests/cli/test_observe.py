@@ -215,8 +215,8 @@ def small(tmp_path: Path) -> Path:
 def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     drawing, page, tables = tmp_path / "map.svg", tmp_path / "turn.html", tmp_path / "tables"
     words = ("--load", "0.2", "--pattern", "adversarial", "--heat", drawing, "--animation", page)
-    done = run(small, *words, "-o", tables)
-    assert (done.returncode, command_line.without_progress(done.stderr)) == (0, "")
+    done = run(small, *words, "-o", tables, code=0)
+    assert command_line.without_progress(done.stderr) == ""
     assert done.stdout.startswith("minimal, adversarial+1, load 0.2: accepted 0.")
     assert ElementTree.parse(drawing).getroot().tag.endswith("svg")
     assert content(page)["title"] == "small: minimal, load 0.2"
@@ -243,7 +243,6 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_a_line_that_names_a_key(small: Path, words: list[str], message: str) -> None:
-    done = run(small, *words)
-    assert done.returncode == 2
+    done = run(small, *words, code=2)
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

@@ -5,6 +5,7 @@ import random
 import struct
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,18 +22,14 @@ REQUEST = encode(DmpFrame(GROUP, 0x00163E000001, bytes(range(8))))
 ANSWER = REQUEST[:6] + bytes.fromhex("020100000007") + REQUEST[12:]
 
 
-def dmp(*words: str | Path) -> tuple[int, str, str]:
-    done = command_line.invoke("control", "dmp", *words)
-    return done.exit_code, done.stdout, done.stderr
+dmp = partial(command_line.invoke, "control", "dmp")
 
 
 def test_a_capture_is_decoded_frame_by_frame(tmp_path: Path) -> None:
     capture = tmp_path / "dmp.pcap"
     wrpcap(str(capture), [Ether(REQUEST), Ether(ANSWER), Ether(type=0x0800) / Raw(bytes(46))])
-    code, output, _ = dmp("decode", capture)
-    assert code == 0
     group, nonce = "03:00:00:00:88:b5", "0001020304050607"
-    assert output.splitlines() == [
+    assert dmp("decode", capture, code=0).stdout.splitlines() == [
         f"1 request 00:16:3e:00:00:01 {group} {nonce}",
         f"2 answer 02:01:00:00:00:07 {group} {nonce}",
         "3 rejected: of another EtherType",
@@ -40,15 +37,14 @@ def test_a_capture_is_decoded_frame_by_frame(tmp_path: Path) -> None:
 
 
 def test_a_frame_in_digits_is_decoded_as_json() -> None:
-    code, output, _ = dmp("decode", REQUEST.hex(), "--json")
-    assert code == 0
-    (facts,) = json.loads(output)
+    (facts,) = json.loads(dmp("decode", REQUEST.hex(), "--json", code=0).stdout)
     assert facts["kind"] == "request"
     assert facts["source"] == "00:16:3e:00:00:01"
 
 
 def test_a_capture_without_a_frame_of_the_protocol_ends_with_1() -> None:
-    assert dmp("decode", "00:11:22")[:2] == (1, "1 rejected: shorter than 60 octets\n")
+    done = dmp("decode", "00:11:22", code=1)
+    assert done.stdout == "1 rejected: shorter than 60 octets\n"
 
 
 @pytest.mark.parametrize(
@@ -63,13 +59,13 @@ def test_a_capture_without_a_frame_of_the_protocol_ends_with_1() -> None:
 def test_what_is_no_capture_is_a_users_mistake(content: bytes, result: str, tmp_path: Path) -> None:
     file = tmp_path / "x.pcap"
     file.write_bytes(content)
-    code, _, errors = dmp("decode", file)
-    assert code == 2
+    errors = dmp("decode", file, code=2).stderr
     assert result in errors and str(file) in errors
 
 
 def test_a_file_that_is_not_there_is_the_users_mistake() -> None:
-    assert dmp("decode", "missing.pcap") == (2, "", "missing.pcap: No such file or directory\n")
+    done = dmp("decode", "missing.pcap", code=2)
+    assert done.output == "missing.pcap: No such file or directory\n"
 
 
 def test_both_orders_of_octets_are_read() -> None:
@@ -95,9 +91,9 @@ def test_broken_captures_are_read_or_refused() -> None:
 
 def test_an_interface_that_is_not_there_is_the_users_mistake() -> None:
     for verb in ("request", "daemon"):
-        code, output, errors = dmp(verb, "--interface", "no interface is called so")
-        assert (code, output) == (2, "")
-        assert "expected a name of 1 to 15 octets" in errors
+        done = dmp(verb, "--interface", "no interface is called so", code=2)
+        assert done.stdout == ""
+        assert "expected a name of 1 to 15 octets" in done.stderr
 
 
 @pytest.mark.needs("root")

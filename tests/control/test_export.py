@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -298,22 +299,20 @@ def test_a_job_s_name_stays_in_its_comment() -> None:
     assert "# x?reboot: priority 0" in text and "\nreboot" not in text
 
 
-def invoke(*words: str) -> tuple[int, str, str]:
-    result = command_line.invoke("control", "export", *words)
-    return result.exit_code, result.stdout, result.stderr
+invoke = partial(command_line.invoke, "control", "export")
+DCQCN = SCENARIOS / "dcqcn.toml"
 
 
 def test_without_a_directory_the_files_are_listed() -> None:
-    code, out, _ = invoke(str(TESTBED), "--nos", "onyx", "--mtu", "4500")
-    assert code == 0
+    out = invoke(TESTBED, "--nos", "onyx", "--mtu", "4500", code=0).stdout
     assert "30,912 B, 39,648 B of sn2700 at MTU 4500" in out and "    leaf7/onyx.cfg" in out
-    code, out, _ = invoke(str(TESTBED), "--nos", "eos", "--json")
-    assert code == 0 and "core0/eos.cfg" in json.loads(out)["files"]
+    out = invoke(TESTBED, "--nos", "eos", "--json", code=0).stdout
+    assert "core0/eos.cfg" in json.loads(out)["files"]
 
 
 def test_files_are_written_and_scripts_can_run(tmp_path: Path) -> None:
-    code, out, _ = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
-    assert code == 0 and f"8 in {tmp_path}" in out
+    done = invoke(DCQCN, "--nos", "sonic", "-o", tmp_path, code=0)
+    assert f"8 in {tmp_path}" in done.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"fabric.json", "hosts", "switch0"}
     assert (tmp_path / "hosts" / "host4.sh").stat().st_mode & 0o111
     tables = json.loads((tmp_path / "switch0" / "config_db.json").read_text())
@@ -326,14 +325,14 @@ def test_files_of_others_stay_and_older_ones_are_replaced(tmp_path: Path) -> Non
     own.parent.mkdir()
     own.write_text("old")
     other.write_text("mine")
-    code, _, _ = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
-    assert code == 0 and other.read_text() == "mine" and own.read_text() != "old"
+    invoke(DCQCN, "--nos", "sonic", "-o", tmp_path, code=0)
+    assert other.read_text() == "mine" and own.read_text() != "old"
 
 
 def test_nothing_is_written_where_a_file_stands_for_a_directory(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("")
-    code, _, err = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
-    assert code == 2 and f"{tmp_path}/hosts: expected a directory" in err
+    done = invoke(DCQCN, "--nos", "sonic", "-o", tmp_path, code=2)
+    assert f"{tmp_path}/hosts: expected a directory" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["hosts"]
 
 
@@ -348,8 +347,8 @@ def test_a_signal_leaves_no_file(
         yield "fabric.json", "{}"
 
     monkeypatch.setattr(export, "texts", interrupted)
-    code, _, _ = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
-    assert code == 130 and list(tmp_path.iterdir()) == []
+    invoke(DCQCN, "--nos", "sonic", "-o", tmp_path, code=130)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -367,18 +366,15 @@ def test_a_signal_leaves_no_file(
     ],
 )
 def test_mistakes_end_with_2_and_say_what_is_expected(words: tuple[str, ...], message: str) -> None:
-    code, _, result = invoke(str(TESTBED), *words)
-    assert code == 2
-    assert message in " ".join(result.split())
+    assert message in " ".join(invoke(TESTBED, *words, code=2).stderr.split())
 
 
 @pytest.mark.parametrize("system", ["sonic", "cumulus", "eos", "onyx"])
 def test_times_of_a_watchdog_without_pfc_are_a_mistake(system: str) -> None:
-    scenario = str(SCENARIOS / "trimming.toml")
-    code, _, result = invoke(scenario, "--nos", system, "--watchdog", "200:200")
+    words = (SCENARIOS / "trimming.toml", "--nos", system, "--watchdog")
     message = "--watchdog: flow control none; expected flow_control.pfc, which it watches"
-    assert code == 2 and message in " ".join(result.split())
-    assert invoke(scenario, "--nos", system, "--watchdog", "off")[0] == 0
+    assert message in " ".join(invoke(*words, "200:200", code=2).stderr.split())
+    invoke(*words, "off", code=0)
 
 
 @pytest.mark.parametrize("system", ["sonic", "cumulus", "eos", "onyx"])

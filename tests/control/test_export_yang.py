@@ -107,8 +107,8 @@ def test_templates_beside_the_models_are_rendered(tmp_path: Path) -> None:
 @pytest.mark.needs("yanglint")
 def test_a_directory_without_models_is_a_mistake(tmp_path: Path) -> None:
     words = ["control", "export", str(ROOT / "scenarios" / "dcqcn.toml"), "--nos", "sonic"]
-    result = command_line.invoke(*words, "--yang", tmp_path)
-    assert result.exit_code == 2 and "expected a directory with *.yang" in result.stderr
+    result = command_line.invoke(*words, "--yang", tmp_path, code=2)
+    assert "expected a directory with *.yang" in result.stderr
 
 
 PLACES = sonic_yang.table_models(

@@ -27,6 +27,7 @@ from etherweave.control.lab.state import LabScope, StateError
 from etherweave.linux import namespaces, processes
 from support import command_line
 from support.labs import new_scope
+from support.living import commands
 from support.waiting import until
 
 pytestmark = pytest.mark.needs("namespaces", "ovs")
@@ -66,17 +67,9 @@ def traces(scope: LabScope) -> list[str]:
     return [
         *(name for name in namespaces.existing() if name.startswith(scope.prefix)),
         *(line for line in mounts if f"{scope.directory}/" in line),
-        *(words for words in commands() if f"{scope.directory}/" in words),
+        *commands(f"{scope.directory}/"),
         *files,
     ]
-
-
-def commands() -> Iterator[str]:
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            yield path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
 
 
 def homes(scope: LabScope) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from etherweave.control.reaction_trials import (
 from support import command_line
 
 COMMAND = [*command_line.COMMAND, "control"]
+verb = partial(command_line.invoke, "control")
 MS = 10**6
 PAUSE, RESUME, FEW = 10 * MS, 60 * MS, 110 * MS  # When pauses were sent [ns].
 END = FEW + 199_680_000  # 390 quanta of 512 bit times at 1 Mb/s are 199.68 ms.
@@ -108,27 +110,20 @@ def test_open_vswitch_obeys_the_agent() -> None:
 
 @pytest.mark.needs("ebpf")
 def test_the_verb_prints_json() -> None:
-    words = [*COMMAND, "reaction", "--plane", "ebpf", "--trials", "1", "--json"]
-    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    (result,) = json.loads(printed).values()
+    done = verb("reaction", "--plane", "ebpf", "--trials", "1", "--json", code=0)
+    (result,) = json.loads(done.stdout).values()
     assert result["pause_us"].keys() == {"min", "median", "max"}
     assert result["trials"] == 1
 
 
-def verb(*words: str) -> tuple[int, str]:
-    ended = command_line.invoke("control", *words)
-    return ended.exit_code, ended.stderr
-
-
 def test_an_unknown_plane_is_a_mistake() -> None:
-    code, errors = verb("reaction", "--plane", "asic")
-    assert code == 2
+    errors = verb("reaction", "--plane", "asic", code=2).stderr
     assert "'asic' is not one of 'ebpf', 'ovs', 'both'" in errors
 
 
-def agent(scenario: Path, *words: str) -> tuple[int, str]:
+def agent(scenario: Path, *words: str, code: int) -> str:
     switch = ["--switch", "group0.switch0", "--connect", "unix:/nowhere"]
-    return verb("agent", str(scenario), *switch, *words)
+    return verb("agent", scenario, *switch, *words, code=code).stderr
 
 
 @pytest.fixture
@@ -154,18 +149,16 @@ def dragonfly(tmp_path: Path) -> Path:
     ],
 )
 def test_mistakes_of_users_are_errors(dragonfly: Path, words: tuple[str, ...], said: str) -> None:
-    code, result = agent(dragonfly, *words)
-    assert code == 2
-    assert said in result
+    assert said in agent(dragonfly, *words, code=2)
 
 
 @pytest.mark.needs("root")
 def test_an_agent_without_interface_or_switch_ends(dragonfly: Path) -> None:
-    code, result = agent(dragonfly, "--port", "3=nothing")
     # Behind what the plan is warned of.
-    assert (code, result.splitlines()[-1]) == (2, "interface nothing: No such device")
-    code, result = agent(dragonfly, "--port", "3=lo")
-    assert (code, result.splitlines()[-1]) == (1, "unix:/nowhere: No such file or directory")
+    *_, last = agent(dragonfly, "--port", "3=nothing", code=2).splitlines()
+    assert last == "interface nothing: No such device"
+    *_, last = agent(dragonfly, "--port", "3=lo", code=1).splitlines()
+    assert last == "unix:/nowhere: No such file or directory"
 
 
 @pytest.mark.needs("namespaces", "ovs")

@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,7 @@ def words(*arguments: str) -> list[str]:
     return [*command_line.COMMAND, "control", *arguments]
 
 
-def ended(*arguments: str) -> Any:
-    """Run a verb in this process, to its end."""
-    return command_line.invoke("control", *arguments)
+ended = partial(command_line.invoke, "control")
 
 
 class Process:
@@ -118,8 +117,10 @@ def test_a_dry_run_prints_every_missing_rule_and_changes_nothing(file: Path, sta
 
 def test_a_dry_run_lists_switches_that_do_not_connect(file: Path) -> None:
     listen = ("--listen", "127.0.0.1:0")
-    done = ended("serve", str(file), *listen, "--dry-run", "--wait", "0.1s", "--probe", "0.1s")
-    assert (done.exit_code, done.stdout) == (1, "switch0: not connected\n")
+    done = ended(
+        "serve", str(file), *listen, "--dry-run", "--wait", "0.1s", "--probe", "0.1s", code=1
+    )
+    assert done.stdout == "switch0: not connected\n"
 
 
 @pytest.mark.parametrize(
@@ -138,8 +139,7 @@ def test_a_dry_run_lists_switches_that_do_not_connect(file: Path) -> None:
     ],
 )
 def test_a_mistake_is_a_line_with_a_remedy(file: Path, arguments: list[str], mistake: str) -> None:
-    done = ended("serve", str(file), *arguments)
-    assert done.exit_code == 2
+    done = ended("serve", str(file), *arguments, code=2)
     assert mistake in done.stderr
     assert len(done.stderr.splitlines()) == 1
 

@@ -146,8 +146,7 @@ def test_texts_of_csv_that_begin_like_formulas_are_shown_as_texts(tmp_path: Path
 
 
 def test_a_name_of_the_field_case_is_refused_for_its_slash() -> None:
-    done = invoke("show", CASES / "59-csv-formula" / "k1.toml")
-    assert (done.exit_code, "has a slash" in done.stderr) == (2, True)
+    assert "has a slash" in invoke("show", CASES / "59-csv-formula" / "k1.toml", code=2).stderr
 
 
 def test_tables_are_quoted_by_column() -> None:

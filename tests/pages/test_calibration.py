@@ -236,21 +236,21 @@ def changed(change: Callable[[dict[str, Any]], object]) -> str:
 )
 def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / CALIBRATION_FILE).write_text(text)
-    done = command_line.invoke("report", tmp_path)
-    assert (done.exit_code, CALIBRATION_FILE in done.stderr) == (2, True), done.output
+    assert CALIBRATION_FILE in command_line.invoke("report", tmp_path, code=2).stderr
 
 
 def test_a_broken_launch_is_reported(tmp_path: Path) -> None:
     place = save(tmp_path)
     launch(place, 0, [100e3])
     (place / "launches" / f"{directory_of(FFT.name)}.0" / "iterations.parquet").write_bytes(b"")
-    done = command_line.invoke("report", place)
-    assert (done.exit_code, "fft" in done.stderr) == (2, True), done.output
+    assert "fft" in command_line.invoke("report", place, code=2).stderr
 
 
 def test_nothing_stands_beside_a_calibration(tmp_path: Path) -> None:
-    done = command_line.invoke("report", save(tmp_path / "calibrated"), "--beside", tmp_path)
-    assert (done.exit_code, "a calibration; expected a result" in done.stderr) == (2, True)
+    done = command_line.invoke(
+        "report", save(tmp_path / "calibrated"), "--beside", tmp_path, code=2
+    )
+    assert "a calibration; expected a result" in done.stderr
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from support.living import of_processes
+
 NODES = ("n1", "n2", "n3", "n4")
 _PATIENCE_S = 30.0
 _STARTED: dict[str, list[subprocess.Popen[bytes]]] = {}  # Daemons by directory.
@@ -170,10 +172,5 @@ def _stop(directory: Path) -> None:
 
 def bearers(directory: Path) -> list[int]:
     """Return the processes that descend from the daemons."""
-    mark = f"EW_SLURM={directory}".encode()
-    result = []
-    for path in Path("/proc").iterdir():
-        with suppress(OSError):
-            if path.name.isdigit() and mark in (path / "environ").read_bytes():
-                result.append(int(path.name))
-    return result
+    mark = f"EW_SLURM={directory}"
+    return [number for number, text in of_processes("environ") if mark in text]
