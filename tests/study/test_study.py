@@ -14,7 +14,7 @@ from etherweave.study.running import check as check_study
 from etherweave.study.running import known_times, run_experiment
 from support import figures
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("workers_of_this_process")]
+pytestmark = pytest.mark.slow
 
 STUDY = load_study("sandia-2020")
 
@@ -40,11 +40,11 @@ def test_counts_are_written_in_full_and_other_figures_with_four_digits() -> None
 def test_full_experiments_take_as_many_times_as_long_as_they_have_packets() -> None:
     """Where repetitions may be skipped, a record of a few says nothing about the time of all."""
     short, full = (known_times(STUDY, STUDY.experiments(full), full) for full in (False, True))
-    assert "halo3d.roce_v2" in short
-    assert "halo3d.roce_v2" not in full
+    assert {"halo3d.roce_v2", "qos.tcp.loaded.1"} < short.keys()
+    assert {"halo3d.roce_v2", "qos.tcp.loaded.1"}.isdisjoint(full)
     assert full["p2p.roce_v2.latency"] == short["p2p.roce_v2.latency"]
-    # 16,000 iterations of FFT instead of 2,000.
-    assert full["qos.tcp.loaded.1"] == pytest.approx(8 * short["qos.tcp.loaded.1"], rel=1e-5)
+    # 13 samples of panels instead of 5, and the first panels.
+    assert 13 / 5 <= full["hpl.tcp"] / short["hpl.tcp"] < 3
 
 
 def test_experiments_have_one_name_each_and_full_ones_all_iterations() -> None:
