@@ -171,7 +171,7 @@ def test_a_recorded_run_is_counted_by_the_bounds_of_now(folder: Path) -> None:
     assert [check.is_passed for check in record.result.checks] == [True, False]
     # The ping through a slow switch takes 5 us more than the usual one, which is published as 1.5.
     usual, slow = (check.value for check in record.result.checks)
-    assert record.error == pytest.approx(((slow / 1.5 - 1) + abs(usual / 1.5 - 1)) / 2)
+    assert record.result.error == pytest.approx(((slow / 1.5 - 1) + abs(usual / 1.5 - 1)) / 2)
     assert 0 < record.processor_s < 60
     (folder / "expected.csv").write_text(EXPECTED.replace("slow,Table 1,1.5,1,3", "slow,A,7,5,9"))
     record = read_record(folder)

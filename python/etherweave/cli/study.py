@@ -192,7 +192,7 @@ def _record_row(name: str, record: "StudyRecord | None") -> tuple[str, ...]:
     if record is None:
         return (name, *["–"] * (len(_RECORD_HEAD) - 1))
     counts = (_passed(record.result.published_checks), _passed(record.result.further_checks))
-    error = f"{record.error:.1%}" if math.isfinite(record.error) else "–"
+    error = f"{record.result.error:.1%}" if math.isfinite(record.result.error) else "–"
     minutes = f"{record.processor_s / 120:.1f}" if record.processor_s else "–"
     return (name, *counts, error, minutes)
 
@@ -211,7 +211,7 @@ def _record_facts(name: str, title: str, record: "StudyRecord | None") -> dict[s
         "passed": sum(check.is_passed for check in own),
         "further_figures": len(other),
         "further_passed": sum(check.is_passed for check in other),
-        "error": record.error if math.isfinite(record.error) else None,
+        "error": record.result.error if math.isfinite(record.result.error) else None,
         "processor_s": record.processor_s,
     }
 
@@ -224,7 +224,7 @@ def _print(done: "StudyResult", every: bool) -> None:
     if shown:
         _print_checks(shown, declared.value_name)
     _print_tried(done.failed)
-    print(f"{done.verdict}.")
+    print(f"{done.verdict}. {done.error_text}".rstrip())
     _print_not_run(done)
     for about, reason in done.unavailable.items():
         print(f"Not possible here: {about}: {reason}.")

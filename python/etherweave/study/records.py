@@ -6,7 +6,6 @@ are kept, not verdicts: bounds and counts are those of ``expected.csv`` as it is
 
 import math
 import resource
-import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,19 +30,6 @@ class StudyRecord:
     """Checks with the recorded figures. Its directory is the study's folder: experiments are not
     kept."""
     processor_s: float  # Processor time of all experiments [s].
-
-    @property
-    def error(self) -> float:
-        """Median of abs(computed - published) / published over the checks that predict a number.
-
-        Checks of one-sided bounds, of zero and of calibration are left out; NaN without any other.
-        """
-        errors = [
-            abs(check.value / check.published - 1)
-            for check in self.result.checks
-            if check.published and None not in check.tolerance and not check.is_fitted
-        ]
-        return statistics.median(errors) if errors else math.nan
 
 
 def processor_s() -> float:

@@ -3,6 +3,7 @@
 import errno
 import json
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -118,6 +119,25 @@ class StudyResult:
             passed = sum(check.is_passed for check in other)
             text += f", and {passed} of {len(other)} that the publication does not have"
         return text
+
+    @property
+    def error(self) -> float:
+        """Median of abs(computed - published) / published over the checks that predict a number.
+
+        Checks of one-sided bounds, of zero and of calibration are left out; NaN without any other.
+        """
+        errors = [
+            abs(check.value / check.published - 1)
+            for check in self.checks
+            if check.published and None not in check.tolerance and not check.is_fitted
+        ]
+        return statistics.median(errors) if errors else math.nan
+
+    @property
+    def error_text(self) -> str:
+        """Say how far predicted figures are off; empty without any."""
+        off = f"Predicted figures are off by {self.error:.1%} in the median."
+        return off if math.isfinite(self.error) else ""
 
     @property
     def _weaker_text(self) -> str:

@@ -16,7 +16,9 @@ CAPTION = (
     "Values divided by published ones, where a number was published; the bars reach over the "
     "bounds within which a figure counts as reproduced."
 )
-LIMITS = (0.1, 20.0)  # Limits of the figure; values beyond stand at its edge as triangles.
+TICKS = ((0.5, 0.8, 1, 1.25, 2), (0.2, 0.5, 1, 2, 5), (0.1, 0.2, 0.5, 1, 2, 5, 10, 20))
+"""Ticks of the figure from one limit to the other, of which the narrowest that hold all are taken;
+values beyond the widest stand at its edge as triangles."""
 PASS, FAIL = COLOURS["ets"], COLOURS["tcp"]
 
 
@@ -48,9 +50,10 @@ def overview(study: StudyResult) -> Section | None:
         return Section("overview", title, tables=tables)
     figure = Figure(figsize=(9.6, 0.9 + 0.2 * len(shown)))
     axes = figure.subplots()
+    ticks = _ticks(shown)
     for place, check in enumerate(shown):
-        _draw(axes, place, check)
-    _name(axes, shown, name)
+        _draw(axes, place, check, (ticks[0], ticks[-1]))
+    _name(axes, shown, name, ticks)
     return Section("overview", title, CAPTION, figure, tables)
 
 
@@ -91,26 +94,38 @@ def bounds(check: StudyCheck) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def _draw(axes: Axes, place: int, check: StudyCheck) -> None:
+def _ticks(shown: Sequence[StudyCheck]) -> Sequence[float]:
+    """Choose the axis that holds values and bounds, as multiples of what was published."""
+    values = [
+        value / check.expected
+        for check in shown
+        for value in (check.value, *check.tolerance)
+        if check.expected and value is not None and math.isfinite(value)
+    ]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return next((ticks for ticks in TICKS if ticks[0] < low and high < ticks[-1]), TICKS[-1])
+
+
+def _draw(axes: Axes, place: int, check: StudyCheck, limits: tuple[float, float]) -> None:
     """Draw the bounds of a check and its value, as multiples of what was published."""
     assert check.expected, "there is something to divide by"
     low, high = (None if bound is None else bound / check.expected for bound in check.tolerance)
-    ends = [LIMITS[0] if low is None else low, LIMITS[1] if high is None else high]
+    ends = [limits[0] if low is None else low, limits[1] if high is None else high]
     axes.plot(ends, [place] * 2, color="#bbbbbb", linewidth=6, solid_capstyle="butt")
     ratio = check.value / check.expected
     if not math.isfinite(ratio):
         return
-    inside = min(max(ratio, LIMITS[0]), LIMITS[1])
+    inside = min(max(ratio, limits[0]), limits[1])
     symbol = "o" if inside == ratio else "<" if ratio < inside else ">"
     look = {"color": PASS if check.is_passed else FAIL, "mec": "white", "markersize": 7}
     axes.plot(inside, place, symbol, clip_on=False, zorder=5, **look)  # type: ignore[arg-type]
 
 
-def _name(axes: Axes, shown: Sequence[StudyCheck], value_name: str) -> None:
+def _name(axes: Axes, shown: Sequence[StudyCheck], value_name: str, ticks: Sequence[float]) -> None:
     axes.axvline(1, color=INK, linewidth=0.8)
     axes.set_xscale("log")
-    axes.set_xlim(*LIMITS)
-    axes.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 5, 10, 20]))
+    axes.set_xlim(ticks[0], ticks[-1])
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(shown)), [check.id for check in shown], fontsize=8)

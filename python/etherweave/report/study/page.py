@@ -76,7 +76,7 @@ def _checked(name: str, build: Builder[StudyResult]) -> Callable[[StudyResult], 
 
 
 def _front(study: StudyResult) -> Front:
-    lead = f"{study.verdict}."
+    lead = f"{study.verdict}. {study.error_text}".rstrip()
     return Front(study.study.declared.title, lead, facts=_facts(study), warnings=_warnings(study))
 
 
