@@ -158,14 +158,15 @@ impl Chakra {
         self.check()?;
         let (mut collectives, rule) = (self.collectives()?, self.rule());
         let mut left = OPERATIONS_MAX;
-        let mut graphs = Vec::new();
+        let (mut graphs, mut shared) = (Vec::new(), BTreeSet::new());
         for rank in ranks {
             let graph = self.read(rank).and_then(|trace| {
                 let order = stream_order::order(&trace, self.missing_dependencies)?;
                 RankGraph::new(&trace, rank as u32).build(&order, &mut collectives, &rule, left)
             });
-            let graph = graph.map_err(|error| self.error(rank, error))?;
+            let mut graph = graph.map_err(|error| self.error(rank, error))?;
             left -= graph.len();
+            graph.share(&mut shared);
             graphs.push(Arc::new(graph));
         }
         Ok(graphs)

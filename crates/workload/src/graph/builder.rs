@@ -49,6 +49,12 @@ pub struct GraphBuilder {
 }
 
 impl GraphBuilder {
+    /// A graph without operations, with room for so many and as many dependencies.
+    pub(crate) fn with_capacity(operations: usize) -> GraphBuilder {
+        let (nodes, edges) = (Vec::with_capacity(operations), Vec::with_capacity(operations));
+        GraphBuilder { nodes, edges, ..GraphBuilder::default() }
+    }
+
     /// Adds an execution stream; gives its number.
     ///
     /// # Panics

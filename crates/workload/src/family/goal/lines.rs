@@ -16,9 +16,10 @@ pub(super) struct GoalLine<'a> {
 impl GoalLine<'_> {
     /// The line as it stands in the text, without its end if it is long.
     pub fn shown(&self) -> String {
-        match self.text.char_indices().nth(SHOWN_MAX) {
-            Some((end, _)) => format!("{}…", &self.text[..end]),
-            None => self.text.to_owned(),
+        let text = self.text.trim();
+        match text.char_indices().nth(SHOWN_MAX) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text.to_owned(),
         }
     }
 }
@@ -55,18 +56,40 @@ impl LineReader {
                 None => self.split(rest, &mut words),
             };
         }
-        (!words.is_empty()).then_some(GoalLine { number: self.number, text: line.trim(), words })
+        (!words.is_empty()).then_some(GoalLine { number: self.number, text: line, words })
     }
 
     /// Takes words up to the next comment; gives what follows its beginning.
     fn split<'a>(&mut self, rest: &'a str, words: &mut Vec<&'a str>) -> &'a str {
-        let mut comments = rest.match_indices('/').filter_map(|(at, _)| Some((at, *rest.as_bytes().get(at + 1)?)));
-        let comment = comments.find(|(_, second)| matches!(second, b'/' | b'*'));
-        let code = &rest[..comment.map_or(rest.len(), |(at, _)| at)];
-        code.split_whitespace().for_each(|word| pieces(word, words));
-        let block = comment.filter(|&(_, second)| second == b'*');
-        self.comment = block.map(|_| self.number);
-        block.map_or("", |(at, _)| &rest[at + 2..])
+        let bytes = rest.as_bytes();
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let end = match byte {
+                b' ' => {
+                    at += 1;
+                    continue;
+                }
+                b'/' if bytes.get(at + 1) == Some(&b'/') => return "",
+                b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                    self.comment = Some(self.number);
+                    return &rest[at + 2..];
+                }
+                b'0'..=b'9' | b'-' => end_of(bytes, at + 1, u8::is_ascii_digit),
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' => end_of(bytes, at + 1, is_name),
+                _ => {
+                    let sign = rest[at..].chars().next().expect("a character begins behind each word");
+                    let end = at + sign.len_utf8();
+                    if sign.is_whitespace() {
+                        at = end;
+                        continue;
+                    }
+                    end
+                }
+            };
+            words.push(&rest[at..end]);
+            at = end;
+        }
+        ""
     }
 }
 
@@ -80,19 +103,10 @@ fn after_comment<'a>(rest: &'a str, comment: &mut Option<usize>) -> &'a str {
     }
 }
 
-/// `10b` is a number and a unit, `l1:` a label and a colon, `{` a word of its own.
-fn pieces<'a>(mut word: &'a str, words: &mut Vec<&'a str>) {
-    while let Some(first) = word.chars().next() {
-        let behind = word.bytes().skip(1);
-        let end = match first {
-            '0'..='9' | '-' => 1 + behind.take_while(u8::is_ascii_digit).count(),
-            'a'..='z' | 'A'..='Z' | '_' => 1 + behind.take_while(is_name).count(),
-            sign => sign.len_utf8(),
-        };
-        let (piece, others) = word.split_at(end);
-        words.push(piece);
-        word = others;
-    }
+/// End of a word whose bytes from `start` on are of a kind: `10b` is a number and a unit, `l1:` a label and a colon.
+/// Any other sign is a word of its own.
+fn end_of(bytes: &[u8], start: usize, is_inside: impl Fn(&u8) -> bool) -> usize {
+    bytes[start..].iter().position(|byte| !is_inside(byte)).map_or(bytes.len(), |length| start + length)
 }
 
 fn is_name(byte: &u8) -> bool {

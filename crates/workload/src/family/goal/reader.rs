@@ -1,6 +1,6 @@
 //! A GOAL text as a graph for each rank.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufRead, Read, Seek, Write};
 
 use etherweave_primitives::{Duration, InputError, Rank};
@@ -21,6 +21,8 @@ struct Reader {
     announced: usize,
     read: Vec<bool>,
     open: Option<OpenRank>,
+    /// Lists of the rank before, whose memory the next uses.
+    lists: RankLists,
     /// The last line with words.
     last: usize,
 }
@@ -29,10 +31,16 @@ struct Reader {
 struct OpenRank {
     rank: u64,
     graph: GraphBuilder,
+    lists: RankLists,
+    own: OwnMessages,
+}
+
+/// Lines and labels of the operations of a rank.
+#[derive(Default)]
+struct RankLists {
     /// Where each operation stands.
     lines: Vec<usize>,
-    labels: BTreeMap<Box<str>, NodeId>,
-    own: OwnMessages,
+    labels: HashMap<Box<str>, NodeId>,
 }
 
 type ReadRank = (u64, Graph);
@@ -49,9 +57,10 @@ fn ranks(first: &GoalLine<'_>) -> Option<u64> {
 }
 
 pub(super) fn read(text: &str) -> Result<Vec<Graph>, InputError> {
-    let (mut reader, mut graphs) = (Reader::new(), Vec::new());
+    let (mut reader, mut graphs, mut shared) = (Reader::new(), Vec::new(), BTreeSet::new());
     for line in text.lines() {
-        if let Some((rank, graph)) = reader.line(line)? {
+        if let Some((rank, mut graph)) = reader.line(line)? {
+            graph.share(&mut shared);
             graphs.resize(graphs.len().max(rank as usize + 1), Graph::default());
             graphs[rank as usize] = graph;
         }
@@ -112,7 +121,8 @@ fn next_line(text: &mut impl BufRead, line: &mut String, number: usize) -> Resul
 
 impl Reader {
     fn new() -> Reader {
-        Reader { lines: LineReader::default(), ranks: None, announced: 1, read: Vec::new(), open: None, last: 1 }
+        let (lines, lists) = (LineReader::default(), RankLists::default());
+        Reader { lines, ranks: None, announced: 1, read: Vec::new(), open: None, lists, last: 1 }
     }
 
     /// Takes the next line; gives a rank that it ends.
@@ -150,21 +160,26 @@ impl Reader {
         if self.read[rank as usize] {
             return Err(line_error(line.number, format!("rank {rank} twice"), "each rank once"));
         }
-        let (graph, lines, labels) = (GraphBuilder::default(), Vec::new(), BTreeMap::new());
-        self.open = Some(OpenRank { rank, graph, lines, labels, own: OwnMessages::default() });
+        // Ranks of most texts have as many operations, and one dependency or none each.
+        let mut lists = std::mem::take(&mut self.lists);
+        let graph = GraphBuilder::with_capacity(lists.lines.len());
+        lists.lines.clear();
+        lists.labels.clear();
+        self.open = Some(OpenRank { rank, graph, lists, own: OwnMessages::default() });
         Ok(())
     }
 
     fn end_rank(&mut self) -> Result<Option<ReadRank>, InputError> {
         let Some(open) = self.open.take() else { return Ok(None) };
         if let Some((node, error)) = open.own.unmatched() {
-            return Err(line_error(open.lines[node.get() as usize], error.found, error.expected));
+            return Err(line_error(open.lists.lines[node.get() as usize], error.found, error.expected));
         }
         let graph = open.graph.build().map_err(|cycle| {
-            let line = open.lines[cycle.node as usize];
+            let line = open.lists.lines[cycle.node as usize];
             line_error(line, "an operation that waits for itself through others", "dependencies without a cycle")
         })?;
         self.read[open.rank as usize] = true;
+        self.lists = open.lists;
         Ok(Some((open.rank, graph)))
     }
 
@@ -194,7 +209,7 @@ fn no_ranks(line: usize, mistake: &str) -> InputError {
 impl OpenRank {
     fn depend(&mut self, line: &GoalLine<'_>, label: &str, verb: &str, other: &str) -> Result<(), InputError> {
         let node = |label: &str| {
-            let known = self.labels.get(label).copied();
+            let known = self.lists.labels.get(label).copied();
             known.ok_or_else(|| line_error(line.number, format!("no operation {label} so far"), "a label of this rank"))
         };
         let (of, on) = (node(label)?, node(other)?);
@@ -228,9 +243,9 @@ impl OpenRank {
         let cpu = places(line, rest)?;
         cores(&mut self.graph, cpu);
         let node = self.add(line, cpu, op)?;
-        self.lines.push(line.number);
+        self.lists.lines.push(line.number);
         if let Some(label) = label
-            && self.labels.insert(label.into(), node).is_some()
+            && self.lists.labels.insert(label.into(), node).is_some()
         {
             return Err(line_error(line.number, format!("label {label} twice"), "another label for each operation"));
         }
