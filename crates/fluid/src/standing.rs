@@ -9,6 +9,8 @@ use super::{Active, ClassLinks, FULL, Fluid, Level, LinkPlace, LinkUse, Links, T
 pub(super) struct StandingQueues {
     limits: StandingLimits,
     queues: Vec<Queue>,
+    /// Links for which anything waits, a bit each: paths have many links, and few of these a queue.
+    filled: Vec<u64>,
 }
 
 /// Most that waits for one link [B].
@@ -29,7 +31,12 @@ struct Queue {
 impl StandingQueues {
     /// Creates empty queues of so many links, each counted by its classes.
     pub fn new(links: usize, limits: StandingLimits) -> StandingQueues {
-        StandingQueues { limits, queues: vec![Queue::default(); links] }
+        StandingQueues { limits, queues: vec![Queue::default(); links], filled: vec![0; links.div_ceil(64)] }
+    }
+
+    /// Whether anything waits for a link.
+    fn is_filled(&self, link: u32) -> bool {
+        self.filled[link as usize / 64] >> (link % 64) & 1 == 1
     }
 
     /// Bytes that wait for a link [B].
@@ -44,6 +51,7 @@ impl StandingQueues {
         level.queued = bytes;
         let queue = &mut self.queues[link as usize];
         (queue.bytes, queue.connections) = (queue.bytes + bytes, queue.connections + 1);
+        self.filled[link as usize / 64] |= 1 << (link % 64);
     }
 
     /// Takes away the bytes of a branch that are gone or are counted anew; gives them.
@@ -52,8 +60,12 @@ impl StandingQueues {
         let (Some(link), true) = (level.bottleneck, bytes > 0.0) else { return 0.0 };
         let queue = &mut self.queues[link as usize];
         queue.connections -= 1;
-        // The last leaves nothing that sums were rounded by.
-        queue.bytes = if queue.connections == 0 { 0.0 } else { (queue.bytes - bytes).max(0.0) };
+        queue.bytes = (queue.bytes - bytes).max(0.0);
+        if queue.connections == 0 {
+            // The last leaves nothing that sums were rounded by.
+            queue.bytes = 0.0;
+            self.filled[link as usize / 64] &= !(1 << (link % 64));
+        }
         bytes
     }
 }
@@ -81,7 +93,7 @@ impl Active {
 pub(super) struct Queueing {
     /// Rate that its host sends beyond what its links forward [B/ps].
     pub growth: f64,
-    /// Time for which acknowledgements wait [ps].
+    /// Time for which acknowledgements wait [ps], where that limits the queue.
     pub answer: f64,
 }
 
@@ -92,11 +104,13 @@ impl Fluid {
         if self.beside.is_some() {
             return 0.0;
         }
+        let (classes, class) = (self.solver.classes(), u32::from(links.class));
         let wait = |(link, share): (PortIndex, f64)| {
-            let queued = self.standing.bytes(link.get() * self.solver.classes() + u32::from(links.class));
-            share * queued / self.solver.capacity(link.get())
+            let of_class = link.get() * classes + class;
+            let is_filled = self.standing.is_filled(of_class);
+            is_filled.then(|| share * self.standing.bytes(of_class) / self.solver.capacity(link.get()))
         };
-        links.shares(tables).map(wait).sum()
+        links.shares(tables).filter_map(wait).sum()
     }
 
     /// Time by which a packet that came when the connection at a place began has crossed the queues of its path, as
@@ -136,8 +150,11 @@ impl Fluid {
             let used = |full: u32| self.uses[(full / classes) as usize].rate / self.solver.capacity(full / classes);
             f64::from(branch.weight) * level.rate / level.bottleneck.map_or(1.0, used).clamp(FULL, 1.0)
         });
-        let sent = active.sent(&self.solver, &self.uses);
-        Queueing { growth: sent - rate.sum::<f64>(), answer: self.standing_wait(&active.back, tables) }
+        let growth = active.sent(&self.solver, &self.uses) - rate.sum::<f64>();
+        // Acknowledgements limit what queues, by the window: nothing where nothing does or will.
+        let is_limited = active.queued.max(growth) > 0.0 && active.window.bytes < f64::INFINITY;
+        let answer = if is_limited { self.standing_wait(&active.back, tables) } else { 0.0 };
+        Queueing { growth, answer }
     }
 
     /// Notes what of the connection at a place, drained as one of a number for a span [ps], waits for links of switches
@@ -171,7 +188,9 @@ mod tests {
             standing.add(level, bytes);
             assert_eq!((standing.bytes(1), standing.bytes(0)), (expected, 0.0));
         }
+        assert_eq!([0, 1].map(|link| standing.is_filled(link)), [false, true]);
         let removed = levels.each_mut().map(|level| standing.remove(level));
+        assert!(!standing.is_filled(1));
         assert_eq!((removed, standing.bytes(1)), ([0.1, 200.0, 200.0], 0.0));
         assert_eq!(levels.each_mut().map(|level| standing.remove(level)), [0.0; 3]);
     }
