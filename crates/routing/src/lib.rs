@@ -66,7 +66,7 @@ pub use flow::FlowKey;
 pub use hop::ChannelHop;
 pub use kind::*;
 pub use legality::Legality;
-pub use path::path;
+pub use path::{PathFinder, path};
 pub use per_packet::{
     AskingPacket, ButterflyPlan, ByCaller, CallerPortChoice, ClosPlan, DragonflyPlan, FabricOf, FabricPlan, FullPorts,
     GridPlan, HashScope, InputChannel, KnownTraffic, LoadScope, LoadView, MeasuredGroups, Neighbourhood, NextHop,

@@ -5,11 +5,6 @@ use etherweave_topology::{Node, Topology};
 
 use crate::{ChannelHop, FlowKey, Routing, Selection};
 
-/// Channels of most paths.
-const HOPS: usize = 8;
-/// Most candidates of most hops.
-const CHOICES: usize = 64;
-
 /// The channels of a flow from its host to its destination, both host links included.
 ///
 /// # Errors
@@ -20,31 +15,58 @@ pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
     selection: &S,
     key: &FlowKey,
 ) -> Result<Vec<ChannelId>, InputError> {
-    let mut channels = Vec::with_capacity(HOPS);
-    channels.push(topology.host_channel(key.src));
-    // A packet that changed its priority may visit a switch again, in a later stage.
-    let mut visited: Vec<(SwitchId, Option<Priority>)> = Vec::with_capacity(HOPS);
-    let mut arrival: Option<ChannelHop> = None;
-    let (mut hops, mut candidates) = (Vec::with_capacity(CHOICES), Vec::with_capacity(CHOICES));
-    while let Node::Switch(at) = topology.channel(channels[channels.len() - 1]).to.node {
-        let here = (at, arrival.map(|hop| hop.priority).filter(|priority| priority.get() > 0));
-        if let Some(first) = visited.iter().position(|&other| other == here) {
-            return Err(loop_error(topology, key, &visited[first..]));
+    let mut finder = PathFinder::default();
+    finder.path(topology, routing, selection, key)?;
+    Ok(finder.channels)
+}
+
+/// Lists that the paths of many flows are found with, one after another.
+#[derive(Default)]
+pub struct PathFinder {
+    channels: Vec<ChannelId>,
+    /// Switches of the path. A packet that changed its priority may visit one again, in a later stage.
+    visited: Vec<(SwitchId, Option<Priority>)>,
+    hops: Vec<ChannelHop>,
+    candidates: Vec<ChannelId>,
+}
+
+impl PathFinder {
+    /// The channels of a flow, as [`path`] gives them.
+    ///
+    /// # Errors
+    /// Those of [`path`].
+    pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
+        &mut self,
+        topology: &Topology,
+        routing: &R,
+        selection: &S,
+        key: &FlowKey,
+    ) -> Result<&[ChannelId], InputError> {
+        let PathFinder { channels, visited, hops, candidates } = self;
+        channels.clear();
+        visited.clear();
+        channels.push(topology.host_channel(key.src));
+        let mut arrival: Option<ChannelHop> = None;
+        while let Node::Switch(at) = topology.channel(channels[channels.len() - 1]).to.node {
+            let here = (at, arrival.map(|hop| hop.priority).filter(|priority| priority.get() > 0));
+            if let Some(first) = visited.iter().position(|&other| other == here) {
+                return Err(loop_error(topology, key, &visited[first..]));
+            }
+            visited.push(here);
+            hops.clear();
+            candidates.clear();
+            routing.hops(at, arrival, key.dst, hops);
+            candidates.extend(hops.iter().map(|hop| hop.channel));
+            candidates.dedup();
+            if candidates.is_empty() {
+                return Err(dead_end(topology.switch_name(at), topology.host_name(key.dst)));
+            }
+            let chosen = selection.pick(at, key, candidates);
+            arrival = hops.iter().copied().find(|hop| hop.channel == chosen);
+            channels.push(chosen);
         }
-        visited.push(here);
-        hops.clear();
-        candidates.clear();
-        routing.hops(at, arrival, key.dst, &mut hops);
-        candidates.extend(hops.iter().map(|hop| hop.channel));
-        candidates.dedup();
-        if candidates.is_empty() {
-            return Err(dead_end(topology.switch_name(at), topology.host_name(key.dst)));
-        }
-        let chosen = selection.pick(at, key, &candidates);
-        arrival = hops.iter().copied().find(|hop| hop.channel == chosen);
-        channels.push(chosen);
+        Ok(channels)
     }
-    Ok(channels)
 }
 
 fn loop_error(topology: &Topology, key: &FlowKey, ring: &[(SwitchId, Option<Priority>)]) -> InputError {

@@ -1,6 +1,6 @@
 //! From nodes and links to a checked [`Topology`].
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use etherweave_primitives::{BitRate, ChannelId, HostId, InputError, Length, Port, SwitchId};
 
@@ -164,12 +164,12 @@ impl Builder {
         self.check_hosts(&out)?;
         let (port_channels, port_channel_of) = bundle(&channels, &out);
         let topology = Topology {
-            channels,
-            out,
-            port_channels,
-            port_channel_of,
-            host_names: self.host_names,
-            switch_names: self.switch_names,
+            channels: Arc::new(channels),
+            out: Arc::new(out),
+            port_channels: Arc::new(port_channels),
+            port_channel_of: Arc::new(port_channel_of),
+            host_names: Arc::new(self.host_names),
+            switch_names: Arc::new(self.switch_names),
             levels: self.levels,
             axes: self.axes,
             coordinates: self.coordinates,
@@ -335,7 +335,7 @@ fn check_connected(topology: &Topology) -> Result<(), InputError> {
         }
     }
     is_reached.iter().position(|&reached| !reached).map_or(Ok(()), |index| {
-        let to = topology.host_names.iter().chain(&topology.switch_names).nth(index).expect("a node by index");
+        let to = topology.host_names.iter().chain(topology.switch_names.iter()).nth(index).expect("a node by index");
         let mistake = format!("{to} cannot be reached from {}", topology.host_names[0]);
         Err(links_error(mistake, "a connected fabric"))
     })

@@ -10,6 +10,8 @@
 //! ([`Topology::by_port`]). Of equal planes they see one: switch `s` of plane `p` is switch `p * switches + s` here,
 //! and channels are numbered alike.
 
+use std::sync::Arc;
+
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 
 use crate::topology::{ByPort, Channel, ChannelEnd, Lists, Node, Topology, node_index, port_name};
@@ -43,7 +45,7 @@ impl Topology {
         let channels = channels.map(|(plane, channel)| self.in_plane(plane, channel)).collect();
         Ok(Topology {
             host_names: self.host_names.clone(),
-            switch_names: (0..planes).flat_map(names).collect(),
+            switch_names: Arc::new((0..planes).flat_map(names).collect()),
             levels: self.levels.repeat(planes as usize),
             axes: axes.into_iter().chain(self.axes.iter().cloned()).collect(),
             coordinates: (0..planes).flat_map(coordinates).collect(),
@@ -100,7 +102,7 @@ impl Topology {
         for (host, ports) in hosts.iter().enumerate() {
             for (port, own) in ports.iter().enumerate() {
                 place[own.index()] = (HostId::from_index(host), Port::from_index(port));
-                self.host_names[own.index()] = port_name(&host_names[host], port, ports.len());
+                Arc::make_mut(&mut self.host_names)[own.index()] = port_name(&host_names[host], port, ports.len());
             }
         }
         let end = |end: ChannelEnd| match end.node {
@@ -113,7 +115,7 @@ impl Topology {
         let channels =
             self.channels.iter().map(|channel| Channel { from: end(channel.from), to: end(channel.to), ..*channel });
         Topology {
-            host_names,
+            host_names: Arc::new(host_names),
             switch_names: self.switch_names.clone(),
             levels: self.levels.clone(),
             axes: self.axes.clone(),
@@ -133,12 +135,12 @@ impl Topology {
     /// Channels without nodes yet.
     fn of_channels(channels: Vec<Channel>) -> Topology {
         Topology {
-            channels,
-            out: Lists::new(),
-            port_channels: Lists::new(),
-            port_channel_of: Vec::new(),
-            host_names: Vec::new(),
-            switch_names: Vec::new(),
+            channels: Arc::new(channels),
+            out: Arc::new(Lists::new()),
+            port_channels: Arc::new(Lists::new()),
+            port_channel_of: Arc::default(),
+            host_names: Arc::default(),
+            switch_names: Arc::default(),
             levels: Vec::new(),
             axes: Vec::new(),
             coordinates: Vec::new(),
@@ -155,12 +157,14 @@ impl Topology {
             let node = node_index(channel.from.node, self.host_names.len());
             by_node[node].push((channel.from.port, ChannelId::from_index(index)));
         }
-        self.out = Lists::new();
+        let mut out = Lists::new();
         for mut leaving in by_node {
             leaving.sort_unstable();
-            self.out.push(leaving.into_iter().map(|(_, channel)| channel));
+            out.push(leaving.into_iter().map(|(_, channel)| channel));
         }
-        (self.port_channels, self.port_channel_of) = bundle(&self.channels, &self.out);
+        let (port_channels, port_channel_of) = bundle(&self.channels, &out);
+        (self.port_channels, self.port_channel_of) = (Arc::new(port_channels), Arc::new(port_channel_of));
+        self.out = Arc::new(out);
         self
     }
 }

@@ -1,5 +1,7 @@
 //! The fabric as a value: flat vectors by typed index.
 
+use std::sync::Arc;
+
 use etherweave_primitives::{BitRate, ChannelId, HostId, InputError, Length, Port, SwitchId};
 
 use crate::Medium;
@@ -81,17 +83,18 @@ pub const fn reverse(channel: ChannelId) -> ChannelId {
     ChannelId::new(channel.get() ^ 1)
 }
 
-/// Connections of a fabric. Made by a [`Builder`](crate::Builder) or a [`Family`](crate::Family).
+/// Connections of a fabric. Made by a [`Builder`](crate::Builder) or a [`Family`](crate::Family). Clones share its
+/// lists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Topology {
-    pub(crate) channels: Vec<Channel>,
+    pub(crate) channels: Arc<Vec<Channel>>,
     /// Leaving channels by node (hosts first, then switches) and port.
-    pub(crate) out: Lists,
+    pub(crate) out: Arc<Lists>,
     /// Channels of each port channel, by its first channel's place in the order of nodes and ports.
-    pub(crate) port_channels: Lists,
-    pub(crate) port_channel_of: Vec<u32>,
-    pub(crate) host_names: Vec<String>,
-    pub(crate) switch_names: Vec<String>,
+    pub(crate) port_channels: Arc<Lists>,
+    pub(crate) port_channel_of: Arc<Vec<u32>>,
+    pub(crate) host_names: Arc<Vec<String>>,
+    pub(crate) switch_names: Arc<Vec<String>>,
     pub(crate) levels: Vec<u8>,
     pub(crate) axes: Vec<String>,
     /// Those of switch `s` at `s * axes.len()`.

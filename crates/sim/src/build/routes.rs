@@ -4,7 +4,7 @@ use etherweave_engine::constants::RunConstants;
 use etherweave_host::PortPaths;
 use etherweave_kernel::{indices::PortIndex, on_threads};
 use etherweave_primitives::{ChannelId, InputError, Purpose, Stream};
-use etherweave_routing::{FlowKey, path};
+use etherweave_routing::{FlowKey, PathFinder};
 use etherweave_topology::Topology;
 
 use super::{
@@ -37,12 +37,13 @@ pub(super) fn plan(
     let count = connections.len().div_ceil(layout.shards).max(1);
     let mut parts: Vec<Part<'_>> = connections.chunks(count).map(Part::of).collect();
     on_threads(&mut parts, |place, part| {
+        let mut finder = PathFinder::default();
         for (number, connection) in (place * count..).zip(part.connections).filter(|(_, planned)| !planned.is_tree()) {
             let [a, b] = connection.hosts(experiment);
             let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
             for (src, dst) in [(a, b), (b, a)] {
-                match path(topology, routing, selection, &FlowKey { src, dst, entropy }) {
-                    Ok(channels) => part.push(topology, layout, &channels),
+                match finder.path(topology, routing, selection, &FlowKey { src, dst, entropy }) {
+                    Ok(channels) => part.push(topology, layout, channels),
                     Err(error) => return part.error = Some(error),
                 }
             }

@@ -48,7 +48,7 @@ fn write(topology: &Topology, called: &ExportNames, text: &mut String) -> std::f
         writeln!(text, "<data key=\"p\">{radix}</data>")?;
     }
     writeln!(text, "<data key=\"b\">{}</data>", topology.breakout)?;
-    for name in &topology.host_names {
+    for name in topology.host_names.iter() {
         writeln!(text, "<node id=\"{}\"><data key=\"k\">host</data></node>", Xml(name))?;
     }
     (0..topology.switches()).try_for_each(|switch| node(topology, SwitchId::from_index(switch), text))?;

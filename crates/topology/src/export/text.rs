@@ -71,7 +71,7 @@ pub(super) fn is_no_xml(character: char) -> bool {
 
 /// The names of all nodes, hosts first.
 pub(super) fn names(topology: &Topology) -> impl Iterator<Item = &String> {
-    topology.host_names.iter().chain(&topology.switch_names)
+    topology.host_names.iter().chain(topology.switch_names.iter())
 }
 
 /// Refuses the first name that the format cannot express.
