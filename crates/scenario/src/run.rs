@@ -176,11 +176,10 @@ impl Run {
         let failures = processes.share(captured.as_ref().err().map(ToString::to_string));
         let other = failures.into_iter().flatten().next().map_or(Ok(()), |error| Err(std::io::Error::other(error)));
         let captured = captured.and(other);
-        let mut report = self.simulation.report_on(processes);
+        let (threads, windows) = (self.simulation.threads(), Windows::of(&self.simulation));
+        let mut report = self.simulation.last_report_on(processes);
         let is_whole = finish.as_ref().is_ok_and(|finish| *finish != Finish::Interrupted);
         let (finished, stuck_report) = finish.as_ref().map_or(("fault", None), finished);
-        let (threads, windows) = (self.simulation.threads(), Windows::of(&self.simulation));
-        drop(self.simulation);
         let mut sent = SentCounts::of(self.scenario.lossless_transport().name());
         sent.add(&report.flows);
         let mut flow_tables = Ok(Vec::new());

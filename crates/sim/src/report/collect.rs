@@ -2,7 +2,7 @@
 
 use etherweave_engine::{EventTotals, fingerprint::Fingerprint};
 use etherweave_host::{IterationRow, RankState, RepetitionRow, Role, Thread};
-use etherweave_kernel::{Processes, indices::PortIndex};
+use etherweave_kernel::{Processes, SlidingVec, indices::PortIndex};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
 
 use super::path::{PathMessage, PathRow, Surroundings, paths};
@@ -21,11 +21,21 @@ impl Simulation {
     /// The same of several processes, each of which calls this: the report of all on the first, one without rows on the
     /// others. Captured frames stay where they are.
     pub fn report_on(&mut self, processes: &Processes) -> Report {
+        self.report_after(processes, |_| {})
+    }
+
+    /// The same of a simulation that is over. Its connections go before rows of ports come, which take as much memory.
+    pub fn last_report_on(mut self, processes: &Processes) -> Report {
+        self.report_after(processes, |shard| shard.hosts.nics.endpoints = SlidingVec::default())
+    }
+
+    fn report_after(&mut self, processes: &Processes, release: impl Fn(&mut Shard)) -> Report {
         let logs = self.take_logs();
         let far = FarEnds::of(self, processes);
-        let counts = self.counts(&far);
-        let (iterations, repetitions) = (self.iterations(), self.repetitions());
-        let part = ReportPart { logs, iterations, repetitions, ..counts };
+        let (counts, left_out) = (self.counts(&far), self.left_out());
+        self.shards.iter_mut().for_each(release);
+        let (iterations, repetitions, ports) = (self.iterations(), self.repetitions(), self.ports(&far));
+        let part = ReportPart { logs, iterations, repetitions, ports, ..counts };
         let mut part = part.gather(processes, &self.names.topology);
         let skips = self.forward.iter().flat_map(|forward| &forward.skips);
         let shadows = self.forward.iter().flat_map(|forward| forward.shadows.iter().copied());
@@ -51,7 +61,7 @@ impl Simulation {
             rates: part.rates.into_iter().map(|(_, row)| row).collect(),
             lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
             fingerprint: part.fingerprint.filter(|_| self.forward.is_none()),
-            left_out: self.left_out(),
+            left_out,
             skips: skips.map(|(row, _)| *row).chain(shadows).collect(),
             skip_obstacle: self.forward.as_ref().and_then(|forward| forward.obstacle.clone()),
             deadlock: self.deadlock.clone(),
@@ -68,13 +78,15 @@ impl Simulation {
     pub(crate) fn counters(&mut self, at: Time, processes: &Processes) -> ReportPart {
         self.end = at;
         let far = FarEnds::of(self, processes);
-        self.counts(&far).gather(processes, &self.names.topology)
+        let part = ReportPart { ports: self.ports(&far), ..self.counts(&far) };
+        part.gather(processes, &self.names.topology)
     }
 
     pub(crate) fn skipped(&self) -> Duration {
         self.forward.as_ref().map_or(Duration::ZERO, |forward| forward.skipped())
     }
 
+    /// Counts but those of ports.
     fn counts(&mut self, far: &FarEnds) -> ReportPart {
         let mut fingerprint: Option<Fingerprint> = None;
         for part in self.shards.iter().filter_map(|shard| shard.wires.fingerprint.as_ref()) {
@@ -87,7 +99,7 @@ impl Simulation {
             iterations: Vec::new(),
             repetitions: Vec::new(),
             logs: Vec::new(),
-            ports: self.ports(far),
+            ports: Vec::new(),
             streams: self.streams(),
             late_starts: self.late_starts(),
             flows: self.flows(far),
