@@ -21,7 +21,7 @@ pub const MESSAGE: u64 = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkRetry {
-    /// Most times that a frame is sent again, 1..=15; damaged once more it is lost. Default 3.
+    /// Largest number of replays of a frame, 1..=15; damaged once more it is lost. Default 3.
     pub replays_max: u32,
     /// Time of both ends, from the last bit of a damaged frame to the first of its replay, without the cable. Default
     /// "100ns", assumed.

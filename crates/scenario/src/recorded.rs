@@ -20,7 +20,7 @@ pub struct RecordedProgram {
 /// Facts about a recording.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct RecordedFacts {
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: usize,
     /// Their hosts, each once.
     pub hosts: Vec<String>,

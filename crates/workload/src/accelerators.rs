@@ -23,7 +23,7 @@ use crate::{ALL_LINKS, GraphBuilder, GraphOp, NodeId, Op, limits::positive};
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AcceleratorNode {
-    /// How many; 1 where there are no such links.
+    /// Number of accelerators; 1 where there are no such links.
     pub accelerators: u32,
     /// Bus bandwidth of a collective in the node, as nccl-tests prints it.
     pub rate: BitRate,

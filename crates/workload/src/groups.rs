@@ -88,7 +88,7 @@ impl HostGroups {
         HostGroups::new(&[hosts])
     }
 
-    /// How many hosts.
+    /// Number of hosts.
     pub fn hosts(&self) -> u32 {
         self.ranges.last().map_or(0, |last| last.first + last.hosts)
     }

@@ -54,8 +54,8 @@ def record(
     trace : FILE
         Write calls and messages as a trace for Perfetto or Chrome, .json or .json.gz.
     pairs : --measure PAIRS
-        Run the command so many times without and with the recorder, in turns, and print by how much
-        it takes longer; the last recording is kept.
+        Number of runs of the command without and as many with the recorder, in turns; print by how
+        much it takes longer, and keep the last recording.
     compiler
         Compiler of MPI programs in C.
     """

@@ -80,7 +80,7 @@ def run(
     pcap : HOST[=FILE]
         Write the frames at a host's port as pcapng to FILE, by default HOST.pcapng; repeatable.
     snap_length : BYTES
-        Keep at most so many bytes of each captured frame, such as 128B; by default all.
+        Largest part of each captured frame that is kept, such as 128B; by default all.
     trace : FILE
         Write what ranks do, their messages and sampled ports as a trace for Perfetto or Chrome,
         .json or .json.gz.

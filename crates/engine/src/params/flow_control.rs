@@ -53,8 +53,8 @@ params! {
         /// Time from the last bit of a pause frame to the stop of the transmitter. The standard allows 394 quanta
         /// (2.02 us) at 100 Gb/s; hardware is quicker.
         pub reaction: Duration = Duration::from_ns(500),
-        /// Whether a port that runs short pauses all lossless priorities at once, as the testbed's switches
-        /// do: their priorities lean on one shared pool.
+        /// Whether a port pauses all its lossless priorities at once, as the testbed's switches do, whose
+        /// priorities share one pool.
         pub coupled: bool = false,
         /// Ends pauses without end at the ports of switches, in runs. Absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,7 @@ params! {
     pub struct ReductionParams {
         /// Aggregation trees that a switch may be part of, 1 to 65,536. Default 1023, of Quantum-2; 126 of Quantum.
         pub trees: u32 = 1023,
-        /// Most children of a switch in a tree, 2 to 65,536. Default 252.
+        /// Largest number of children of a switch in a tree, 2 to 65,536. Default 252.
         pub radix: u32 = 252,
         /// Memory of a switch for open sums of a tree: what each child may have sent without a result. Default
         /// "128KiB".

@@ -107,7 +107,7 @@ params! {
         /// same.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub threshold_rate: Option<BitRate> = None,
-        /// How far occupancy must fall below XOFF before XON; in open loops as many whole packets.
+        /// Fall of the occupancy below XOFF until XON; in open loops whole packets.
         pub xon_offset: Bytes = Bytes::new(2 * 4608),
         /// Cells of the packet memory, and the headroom that follows from them. Absent: memory is counted in bytes.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use crate::Scenario;
 params! {
     /// Ports of hosts, beyond one each. Hosts of `topology.custom` have as many as links are listed for them.
     pub struct HostPortsSpec {
-        /// Equal fabrics side by side, 1..=8: the topology so many times, each with a port of every host. Default 1.
+        /// Number of equal fabrics, 1..=8, each with a port of every host. Default 1.
         pub planes: u32 = 1,
         /// Neighbouring switches on each of which a host has a port, 1..=8: hosts at the same place on them become one.
         /// On trees, hosts on several leaves; on "rail_optimised" with as many as rails, servers with all their NICs.

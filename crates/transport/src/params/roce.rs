@@ -58,16 +58,16 @@ macro_rules! define_params {
             pub version: RoceVersion,
             /// Largest payload of a packet: 256 B to 4096 B.
             pub path_mtu: Bytes,
-            /// The responder acknowledges every so many packets, and every end of a message.
+            /// Packets until the responder acknowledges; it acknowledges every end of a message, too.
             pub ack_every: u32,
-            /// Most that one connection may have unacknowledged.
+            /// Largest in-flight data of a connection.
             pub window: Bytes,
-            /// Without any acknowledgement for so long, the requester starts again from the last one.
+            /// Time without an acknowledgement after which the requester retransmits from the last one.
             pub retransmission_timeout: Duration,
             /// How a connection repairs losses. Go-back-N takes a packet that another overtakes for lost.
             pub reliability: Reliability,
-            /// Selective repeat: packets that may be out, counted from the oldest that is not acknowledged, as many as
-            /// the responder tracks.
+            /// Selective repeat: packets that the responder tracks; the requester has no more in flight, counted from
+            /// the oldest that is not acknowledged.
             pub psn_range: u32,
             /// Selective repeat: how it finds losses. Absent: "timeout" where flow control loses nothing, the routing
             /// decides for every packet and no link has a fault, so that what is late is not lost; otherwise "time".
@@ -76,8 +76,8 @@ macro_rules! define_params {
             /// Selective repeat: order in which messages of a connection complete, at both ends. MPI matches them in
             /// the order in which they were sent either way.
             pub completion_order: CompletionOrder,
-            /// Selective repeat that finds losses by time: least wait before the last packet is sent again to ask what
-            /// has arrived.
+            /// Selective repeat that finds losses by time: shortest wait before a probe, which is the last packet
+            /// again.
             pub tail_loss_probe_min: Duration,
             /// Selective repeat under the routing "ecmp": how a connection chooses entropy values, by which switches
             /// hash its packets to paths. Absent: all packets of a connection take one path.
@@ -180,7 +180,7 @@ params! {
         /// Present and target rate when a connection becomes limited, before the cut. Absent: those that it has.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub rate_to_set_on_first_cnp: Option<BitRate> = None,
-        /// Most that one cut takes from the rate [%].
+        /// Largest part of the rate that one cut takes [%].
         pub rpg_min_dec_fac: u32 = 50,
         /// Lowest rate.
         pub rpg_min_rate: BitRate = BitRate::from_bps(1_000_000),

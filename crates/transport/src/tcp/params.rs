@@ -48,11 +48,11 @@ params! {
         pub rto_max: Duration = Duration::from_ms(120_000),
         /// Retransmission timeout before the first round trip is measured.
         pub rto_initial: Duration = Duration::from_ms(1_000),
-        /// How long an ACK may wait for company.
+        /// Longest delay of an ACK.
         pub delayed_ack: Duration = Duration::from_ms(40),
         /// Number of full segments after which an ACK is sent at once, 1 or more.
         pub delayed_ack_segments: u32 = 2,
-        /// The first so many ACKs of a connection, and after a silence of `rto_min`, are not delayed [ACKs].
+        /// ACKs that are not delayed at the start of a connection, and after a silence of `rto_min` [ACKs].
         pub quick_acks: u32 = 16,
         /// Whether segments carry ECN-capable codepoints and marks are echoed (RFC 3168).
         pub ecn: bool = false,
@@ -75,7 +75,7 @@ params! {
         pub tail_loss_probe_min: Duration = Duration::from_ms(10),
         /// Whether fewer than three duplicates suffice when fewer than four segments are out (RFC 5827). Needs `sack`.
         pub early_retransmit: bool = true,
-        /// Most that a connection has queued below TCP, until the NIC has sent it (TCP small queues).
+        /// Largest data of a connection that is queued below TCP, until the NIC has sent it (TCP small queues).
         pub limit_output: Bytes = Bytes::new(262_144),
     }
 }

@@ -9,7 +9,7 @@ use crate::{Block, Program, RankWorkload, program::iteration};
 params! {
     /// Global all-to-all (`all_to_all`): every rank sends a block to every other.
     pub struct AllToAll {
-        /// How many ranks, 2 or more.
+        /// Number of ranks, 2 or more.
         pub ranks: u32 = 16,
         /// Block per pair [B]; its size decides the algorithm.
         pub bytes: Bytes = Bytes::new(10_000),
@@ -18,7 +18,7 @@ params! {
         /// This algorithm of the all-to-all instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub algorithm: Option<Algorithm> = None,
-        /// How many iterations, 1 or more.
+        /// Number of iterations, 1 or more.
         pub iterations: u32 = 10,
     }
 }

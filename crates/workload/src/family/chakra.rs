@@ -90,7 +90,7 @@ pub struct Chakra {
     /// Rate of a rank's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_rate: Option<BitRate>,
-    /// How often all of it is performed, each time an iteration, 1 or more.
+    /// Number of times that all of it is performed, each an iteration, 1 or more.
     pub iterations: u32,
     /// The files, open.
     #[serde(skip)]

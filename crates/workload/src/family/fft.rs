@@ -29,7 +29,7 @@ params! {
         /// This algorithm of the all-to-alls instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub algorithm: Option<Algorithm> = None,
-        /// How many iterations, 1 or more.
+        /// Number of iterations, 1 or more.
         pub iterations: u32 = 100,
     }
 }

@@ -61,7 +61,7 @@ params! {
         /// SHA-256 that the file must have, in hexadecimal. Absent: any.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sha256: Option<String> = None,
-        /// How often all of it is performed, each time an iteration, 1 or more.
+        /// Number of times that all of it is performed, each an iteration, 1 or more.
         pub iterations: u32 = 1,
         /// The file, once it is open; in place of the text.
         #[serde(skip)]

@@ -58,7 +58,7 @@ pub enum GpcnetTest {
 params! {
     /// Network tests of GPCNeT (`gpcnet`), one after the other.
     pub struct Gpcnet {
-        /// How many ranks, 2 or more of each group.
+        /// Number of ranks, 2 or more of each group.
         pub ranks: u32 = 16,
         /// Ranks of a host, in the order of hosts; `ranks_per_host` of the job.
         pub groups: u32 = 1,
@@ -177,7 +177,7 @@ params! {
     pub struct GpcnetCongestor {
         /// Kind of the congestor.
         pub kind: GpcnetCongestion = GpcnetCongestion::default(),
-        /// How many ranks, 2 or more of each group.
+        /// Number of ranks, 2 or more of each group.
         pub ranks: u32 = 16,
         /// Ranks of a host, in the order of hosts; `ranks_per_host` of the job.
         pub groups: u32 = 1,

@@ -41,7 +41,7 @@ params! {
         pub vars: u32 = 8,
         /// Sleep at the start of each iteration [ps]; stands for the computation.
         pub sleep: Duration = Duration::from_us(216),
-        /// How many iterations, 1 or more.
+        /// Number of iterations, 1 or more.
         pub iterations: u32 = 100,
         /// Boundary of the grid: what lies beyond its edge.
         pub boundary: Boundary = Boundary::Periodic,

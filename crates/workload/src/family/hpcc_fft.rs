@@ -22,7 +22,7 @@ params! {
     /// rank does faster alone than beside others shows what they share: memory (`host.memory_rate`), cores,
     /// interruptions. The benchmark reports 5 n log2 n operations by the time, for `star` as the mean over ranks.
     pub struct HpccFft {
-        /// How many ranks, 2 to 4,096.
+        /// Number of ranks, 2 to 4,096.
         pub ranks: u32 = 16,
         /// Ranks that transform.
         pub scope: FftScope = FftScope::default(),
@@ -36,7 +36,7 @@ params! {
         pub passes: u32 = 3,
         /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
-        /// How many transforms, 1 or more: 1 in the benchmark.
+        /// Number of transforms, 1 or more: 1 in the benchmark.
         pub iterations: u32 = 1,
     }
 }

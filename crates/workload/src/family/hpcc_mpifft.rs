@@ -29,7 +29,7 @@ params! {
         /// This algorithm of the all-to-alls instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub algorithm: Option<Algorithm> = None,
-        /// How many transforms, 1 or more: 1 in the benchmark.
+        /// Number of transforms, 1 or more: 1 in the benchmark.
         pub iterations: u32 = 1,
     }
 }

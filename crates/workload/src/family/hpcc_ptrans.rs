@@ -23,7 +23,7 @@ params! {
         pub copy_rate: Option<BitRate> = None,
         /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
-        /// How many transposes, 1 or more: 5 in the benchmark.
+        /// Number of transposes, 1 or more: 5 in the benchmark.
         pub iterations: u32 = 5,
     }
 }

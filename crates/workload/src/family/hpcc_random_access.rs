@@ -16,7 +16,7 @@ params! {
     /// look-ahead; an iteration is `rounds` of them, taken from where the benchmark has settled. The benchmark reports
     /// the updates of all ranks by the time.
     pub struct HpccRandomAccess {
-        /// How many ranks, 2 to 4,096; if they are a power of two, the bits of a word say whose it is.
+        /// Number of ranks, 2 to 4,096; if they are a power of two, the bits of a word say whose it is.
         pub ranks: u32 = 16,
         /// Words of the table of all ranks as a power of two, up to 60: the benchmark takes half of what HPL has, or
         /// less.

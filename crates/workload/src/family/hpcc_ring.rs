@@ -15,7 +15,7 @@ params! {
     /// each ring and measurement two iterations are recorded, of blocking and of non-blocking calls; each is `loops`
     /// turns.
     pub struct HpccRing {
-        /// How many ranks, 2 or more.
+        /// Number of ranks, 2 or more.
         pub ranks: u32 = 16,
         /// Message to each neighbour [B]: 8 for latency, 2,000,000 for bandwidth.
         pub bytes: Bytes = Bytes::new(8),

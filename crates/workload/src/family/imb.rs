@@ -27,7 +27,7 @@ params! {
     pub struct Imb {
         /// Test of IMB-MPI1.
         pub test: ImbTest = ImbTest::default(),
-        /// How many ranks: 2 of `ping_ping`, 2 or more of the others, whose neighbours form a ring.
+        /// Number of ranks: 2 of `ping_ping`, 2 or more of the others, whose neighbours form a ring.
         pub ranks: u32 = 2,
         /// One message [B], 0 or more.
         pub bytes: Bytes = Bytes::new(8),

@@ -55,7 +55,7 @@ pub enum PressureSolver {
 params! {
     /// Steps of a flow solver (`openfoam`).
     pub struct Openfoam {
-        /// How many ranks, 2 to 262,144.
+        /// Number of ranks, 2 to 262,144.
         pub ranks: u32 = 8,
         /// Cells of the whole mesh, 10 or more of each rank.
         pub cells: u64 = 350_000,
@@ -69,9 +69,9 @@ params! {
         pub per_cell: Duration = Duration::from_us(15),
         /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
-        /// How many steps, 1 or more; each is measured.
+        /// Number of steps, 1 or more; each is measured.
         pub iterations: u32 = 500,
-        /// Only so many of them, 3 or more, which stand for all. All of them unless given.
+        /// Number of them that are simulated and stand for all, 3 or more. Absent: all of them.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub samples: Option<u32> = None,
     }

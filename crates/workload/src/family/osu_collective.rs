@@ -10,7 +10,7 @@ params! {
     /// A collective on all ranks (`osu_collective`). An iteration is one call, followed by a barrier
     /// outside the iteration; the tool reports the mean over iterations and ranks.
     pub struct OsuCollective {
-        /// How many ranks, 2 or more.
+        /// Number of ranks, 2 or more.
         pub ranks: u32 = 16,
         /// Operation of the ranks.
         pub operation: Collective = Collective::Allreduce { bytes: Bytes::new(8) },
@@ -19,7 +19,7 @@ params! {
         /// This algorithm of the operation instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub algorithm: Option<Algorithm> = None,
-        /// Messages of `algorithm` are at most so long [B]; without it they are not divided.
+        /// Longest message of `algorithm` [B]; without it messages are not divided.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub segment: Option<Bytes> = None,
         /// Radix of `algorithm`, 2 to 64; without it the algorithm's own.
@@ -41,8 +41,8 @@ params! {
         /// and its likes); the library progresses only while ranks wait. Absent: the blocking form.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub compute: Option<Duration> = None,
-        /// Only so many rounds of each pass around of a ring or a pairwise exchange, evenly spread, 3 or more, which
-        /// stand for all of a single call; each is an iteration.
+        /// Rounds of each pass around of a ring or a pairwise exchange that are simulated, evenly spread, 3 or more,
+        /// which stand for all of a single call; each is an iteration.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub samples: Option<u32> = None,
         /// Calls that are not measured.

@@ -18,13 +18,13 @@ pub enum Partner {
 params! {
     /// One message per rank and iteration along a permutation (`permutation`).
     pub struct Permutation {
-        /// How many ranks, 2 or more.
+        /// Number of ranks, 2 or more.
         pub ranks: u32 = 16,
         /// Message to the partner [B].
         pub bytes: Bytes = Bytes::new(2_000_000),
         /// Who sends to whom.
         pub partner: Partner = Partner::Random,
-        /// How many iterations, 1 or more.
+        /// Number of iterations, 1 or more.
         pub iterations: u32 = 1,
     }
 }

@@ -10,7 +10,7 @@ use crate::{Partner, StreamSpec, Traffic, TrafficSize};
 params! {
     /// A stream per host along a permutation (`permutation_streams`).
     pub struct PermutationStreams {
-        /// How many hosts, 2 or more.
+        /// Number of hosts, 2 or more.
         pub ranks: u32 = 128,
         /// One message [B], 1 or more.
         pub message: Bytes = Bytes::new(2_000_000),

@@ -111,7 +111,7 @@ WORKLOADS_MAX = 8  # That are drawn.
 LAUNCHES_MAX = 12  # That are drawn one by one.
 _POINTS = np.linspace(0, 1, 201)
 ITERATIONS_CAPTION = (
-    "Share of the iterations that took at most so long, over all ranks: of all launches together "
+    "Share of the iterations up to each time, over all ranks: of all launches together "
     "(thick), of each launch (thin), and as they were predicted (dashed, in steps of 5 %)."
 )
 

@@ -28,7 +28,7 @@ ITERATIONS_HEAD = (
     *("medians of launches [us]", "ratio"),
 )
 ITERATIONS_CAPTION = (
-    "Share of the iterations that took at most so long, over all ranks. The table's ratio is that "
+    "Share of the iterations up to each time, over all ranks. The table's ratio is that "
     "of medians, to the first result. Iterations of one launch have much in common: what differs "
     "between launches is the measure of chance. Upright lines are published means of the "
     "same workload."

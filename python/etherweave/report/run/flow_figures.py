@@ -36,10 +36,10 @@ SIZES_CAPTION = (
     "each at its largest size. A bucket of fewer than 20 flows has no p95, 100 no p99, 1,000 no "
     "p99.9."
 )
-CDF_CAPTION = "Share of the complete flows of a job that take at most so long, or so many times."
+CDF_CAPTION = "Share of the complete flows of a job up to each completion time, or slowdown."
 QUEUES_CAPTION = (
-    "Share of samples in which a sampled queue was at most so long, over all sampled ports and the "
-    "samples in which they had been used at all."
+    "Share of samples in which a sampled queue had up to each length, over all sampled ports and "
+    "the samples in which they had been used at all."
 )
 LOADS_CAPTION = (
     "Share of the switch ports that were used which sent at most this part of their rate, bytes on "

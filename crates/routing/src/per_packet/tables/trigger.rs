@@ -16,8 +16,9 @@ pub enum Trigger {
     /// The far end has paused the channel or has no room, whatever waits at the own switch: what a rule knows that is
     /// deactivated by pause frames alone.
     Pause,
-    /// The channel takes no packet, or its output queue holds more than so many packets, with credits its far end
-    /// included: "snooping congestion instead of flow control notifications", which section VII leaves for future work.
+    /// The channel takes no packet, or its output queue holds more than this number of packets, with credits its
+    /// far end included: "snooping congestion instead of flow control notifications", which section VII leaves for
+    /// future work.
     Congestion {
         /// Length of the queue up to which it does not act [packets].
         packets: u32,

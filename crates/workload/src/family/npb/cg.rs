@@ -19,7 +19,7 @@ const RANKS_MAX: u32 = 1 << 18;
 params! {
     /// Conjugate gradient of the NAS Parallel Benchmarks (`npb_cg`).
     pub struct NpbCg {
-        /// How many ranks, a power of two from 2 to 262,144.
+        /// Number of ranks, a power of two from 2 to 262,144.
         pub ranks: u32 = 64,
         /// Size of the problem.
         pub class: NpbClass = NpbClass::B,
@@ -27,7 +27,7 @@ params! {
         pub compute: Duration = Duration::ZERO,
         /// Iterations of conjugate gradient in each outer iteration, 1 or more; each is measured.
         pub inner: u32 = 25,
-        /// How many outer iterations, 1 or more; the benchmark's are 15 (S, W, A), 75 (B, C) and 100 (D, E, F).
+        /// Number of outer iterations, 1 or more; the benchmark's are 15 (S, W, A), 75 (B, C) and 100 (D, E, F).
         pub iterations: u32 = 1,
     }
 }

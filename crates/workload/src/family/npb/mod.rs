@@ -72,16 +72,16 @@ params! {
         pub benchmark: NpbBenchmark = NpbBenchmark::default(),
         /// Size of the problem, S to E.
         pub class: NpbClass = NpbClass::default(),
-        /// How many ranks, 2 or more: a square (`bt`, `sp`), a power of two (`ft`, `is`, `mg`), else any number; at
+        /// Number of ranks, 2 or more: a square (`bt`, `sp`), a power of two (`ft`, `is`, `mg`), else any number; at
         /// most as many as zones (`_mz`), at least as many as nodes (`dt_`).
         pub ranks: u32 = 64,
         /// Time of a rank for 10^9 of the operations that the benchmark counts; of `is` for 10^9 keys.
         pub per_gflop: Duration = Duration::from_ms(1_000),
         /// Library whose decisions pick the algorithms of collectives.
         pub library: Library = Library::default(),
-        /// How many iterations, 1 or more. The benchmark's: `docs/models/workload.md`.
+        /// Number of iterations, 1 or more. The benchmark's: `docs/models/workload.md`.
         pub iterations: u32 = 20,
-        /// Only so many of them, 3 or more, which stand for all. All of them unless given.
+        /// Number of them that are simulated and stand for all, 3 or more. Absent: all of them.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub samples: Option<u32> = None,
     }

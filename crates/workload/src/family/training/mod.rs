@@ -94,7 +94,7 @@ params! {
         /// Whether, with `zero` of 1 or 2, the parameters of a layer are gathered while the layer before computes, on
         /// the first way forward of a step, as FSDP does, instead of all at its end.
         pub prefetch: bool = false,
-        /// Gradients are exchanged in parts of at most so many bytes. Absent: those of a layer at once, of small layers
+        /// Largest part in which gradients are exchanged [B]. Absent: those of a layer at once, of small layers
         /// together once they have 25 MiB, as PyTorch's DistributedDataParallel.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub bucket: Option<Bytes> = None,
@@ -147,7 +147,7 @@ params! {
         /// latencies. For thousands of accelerators; absent: every round.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub rounds: Option<u32> = None,
-        /// How many steps, 1 or more; each is measured.
+        /// Number of steps, 1 or more; each is measured.
         pub iterations: u32 = 1,
     }
 }

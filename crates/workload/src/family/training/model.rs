@@ -41,7 +41,7 @@ params! {
         pub sequence: u32 = 8_192,
         /// Perceptrons of a layer, 1 for a dense model.
         pub experts: u32 = 1,
-        /// How many of them each token takes.
+        /// Number of them that each token takes.
         pub experts_per_token: u32 = 1,
     }
 }
