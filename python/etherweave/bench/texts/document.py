@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 from etherweave.bench.adapters import ADAPTERS
@@ -211,6 +212,7 @@ def _is_object(line: TextLine) -> bool:
     return bool(OBJECT.match(line.text))
 
 
+@lru_cache(maxsize=4096)  # Forms of prefixes ask of each line several times.
 def _is_beginning(text: str) -> bool:
     return bool(_BEGINS.match(text) or _TABLES.match(text))
 
