@@ -123,7 +123,8 @@ def test_plan_predicts_bytes_and_seconds_and_starts_nothing() -> None:
     planned = json.loads(done.stdout)
     # 20 timed and 2 warm-up windows of 64 messages of 4 MiB, at 125e6 bytes/s.
     assert planned["forecast"]["bytes"] == 22 * 64 * 2**22
-    assert planned["forecast"]["seconds"] == pytest.approx(22 * 64 * 2**22 / 125e6, rel=1e-3)
+    seconds = 22 * 64 * (2**22 / 125e6 + 20e-6 / 64)
+    assert planned["forecast"]["seconds"] == pytest.approx(seconds)
     assert planned["command"]["arguments"] == ["osu_bw", "-m", "4194304:4194304"]
     assert "sends" in etherweave("plan", "iperf3").stdout
 

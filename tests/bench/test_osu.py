@@ -43,16 +43,6 @@ def test_a_missing_row_is_reported() -> None:
     assert "no row for 64 B" in parsed.warnings
 
 
-def test_the_forecast_of_a_bandwidth_sweep_counts_windows() -> None:
-    request = BenchmarkRequest("osu_bw", size_min=2**22, size_max=2**22)
-    plan = ADAPTERS["osu"].plan(request, GIGABIT)
-    # 20 timed and 2 warm-up windows of 64 messages of 4 MiB: 5.9 GB, 47 s at 125 MB/s.
-    assert plan.forecast.bytes == 22 * 64 * 2**22
-    assert plan.forecast.seconds == pytest.approx(22 * 64 * (2**22 / 125e6 + 20e-6 / 64))
-    assert plan.command.start == Start.MPI
-    assert plan.command.arguments == ("osu_bw", "-m", "4194304:4194304")
-
-
 @pytest.mark.parametrize(
     ("program", "sizes"),
     [

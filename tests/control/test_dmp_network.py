@@ -149,22 +149,6 @@ def test_a_host_takes_the_address_while_it_is_up(cable: Cable) -> None:
     assert cable.address == HIERARCHICAL
 
 
-def test_a_host_with_its_address_is_given_it_again(cable: Cable) -> None:
-    ip("-n", cable.host, "link", "set", "eth0", "address", "02:01:00:00:00:07")
-    with reflector(cable, rule(HIERARCHICAL)):
-        outcome = request_address(cable)
-    assert isinstance(outcome, AssignedAddress)
-    assert (outcome.mac, outcome.requests) == (HIERARCHICAL, 2)
-
-
-def test_a_loop_gives_no_address(cable: Cable) -> None:
-    with reflector(cable, lambda frame: [frame]):
-        outcome = request_address(cable, BRIEF)
-    assert isinstance(outcome, FailedRequest)
-    assert outcome.reason is FailureReason.NO_ANSWER
-    assert "sent back with the source as it was" in outcome.detail
-
-
 def test_a_frame_from_a_vlan_whose_tag_the_kernel_takes_off_is_refused(cable: Cable) -> None:
     def tagged(frame: bytes) -> list[bytes]:
         return [rewritten(frame[:12] + b"\x81\0\0\5" + frame[12:], HIERARCHICAL)]
@@ -173,27 +157,6 @@ def test_a_frame_from_a_vlan_whose_tag_the_kernel_takes_off_is_refused(cable: Ca
         outcome = request_address(cable, BRIEF)
     assert isinstance(outcome, FailedRequest)
     assert "from a VLAN" in outcome.detail
-
-
-def test_an_impostor_beside_the_switch_is_a_conflict(cable: Cable) -> None:
-    def both(frame: bytes) -> list[bytes]:
-        return [rewritten(frame, HIERARCHICAL), rewritten(frame, OTHER)]
-
-    with reflector(cable, both):
-        outcome = request_address(cable)
-    assert isinstance(outcome, FailedRequest)
-    assert outcome.reason is FailureReason.CONFLICT
-
-
-def test_an_answer_is_found_within_junk(cable: Cable) -> None:
-    def noisy(frame: bytes) -> list[bytes]:
-        junk = [frame[:12] + b"\x88\xb5" + os.urandom(46 + n) for n in range(40)]
-        return [*junk, rewritten(frame, HIERARCHICAL), *junk]
-
-    with reflector(cable, noisy):
-        outcome = request_address(cable)
-    assert isinstance(outcome, AssignedAddress)
-    assert outcome.mac == HIERARCHICAL
 
 
 def test_a_flood_ends_the_request_in_its_time(cable: Cable) -> None:
