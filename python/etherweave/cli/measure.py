@@ -11,7 +11,7 @@ from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
 from etherweave.bench.measure.launch import IncastProgram, LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli import parameters
-from etherweave.cli.bench.amounts import TrafficLimit, octets, seconds
+from etherweave.cli.bench.amounts import TrafficLimit, octets
 from etherweave.cli.bench.plan import Duration, duration_of
 from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject
 
@@ -81,7 +81,7 @@ def limits_of(time_limit: str, traffic_limit: str) -> "MeasureLimits":
     from etherweave.bench.measure import MeasureLimits
 
     gigabytes = octets("--traffic-limit", traffic_limit) / 1e9
-    return MeasureLimits(seconds("--time-limit", time_limit), gigabytes)
+    return MeasureLimits(parameters.seconds("--time-limit", time_limit), gigabytes)
 
 
 def measure_verb(

@@ -10,6 +10,7 @@ import typer
 from etherweave.api.inputs import read_text
 from etherweave.api.machine import usable_processors
 from etherweave.api.scenario import Literal, dotted, literals
+from etherweave.api.units import time_of
 from etherweave.cli.exits import os_error, reject
 from etherweave.cli.extras import require
 
@@ -165,6 +166,19 @@ def drawing(option: str, path: Path | None, *suffixes: str) -> Path | None:
     if path:
         require("report")
     return output_file(option, path, *suffixes)
+
+
+def seconds(option: str, text: str, bounds_s: tuple[float, float] | None = None) -> float:
+    """Read the time of an option [s], within bounds or above zero, or end with the mistake."""
+    try:
+        value_s = time_of(text)
+    except ValueError as error:
+        reject(f"{option} {error}")
+    if bounds_s is None and not value_s:
+        reject(f"{option} {text}: expected more than zero")
+    if bounds_s and not bounds_s[0] <= value_s <= bounds_s[1]:
+        reject(f"{option} {text}: expected {bounds_s[0]:g}s to {bounds_s[1]:g}s")
+    return value_s
 
 
 def code_points(texts: list[str] | None) -> dict[int, int]:

@@ -3,17 +3,15 @@
 Sizes, rates and times are texts with a unit: 64KiB, 100Gb/s, 10min.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
-from etherweave.api.units import size_of, time_of
+from etherweave.api.units import size_of
 from etherweave.bench.environment.readers import ROOT
 from etherweave.cli.exits import reject
-
-T = TypeVar("T")
 
 TimeLimit = Annotated[
     str | None,
@@ -32,22 +30,10 @@ TrafficLimit = Annotated[
 ]
 
 
-def seconds(option: str, text: str) -> float:
-    """Read the time of an option [s], above zero, or end with the mistake."""
-    return _above_zero(option, text, time_of)
-
-
 def octets(option: str, text: str) -> int:
     """Read the size of an option [bytes], above zero, or end with the mistake."""
-    return _above_zero(option, text, size_of)
-
-
-N = TypeVar("N", int, float)
-
-
-def _above_zero(option: str, text: str, read: Callable[[str], N]) -> N:
     try:
-        value = read(text)
+        value = size_of(text)
     except ValueError as error:
         reject(f"{option} {error}")
     if not value:

@@ -24,11 +24,10 @@ from etherweave.bench.programs.plans import (
     FabricEstimate,
     nodes_least,
 )
-from etherweave.cli.bench.amounts import seconds
 from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
-from etherweave.cli.parameters import AsJson, Positive
+from etherweave.cli.parameters import AsJson, Positive, seconds
 
 EXAMPLES = """Examples:
 etherweave bench plan osu_bw --rate 1Gb/s --size 4MiB

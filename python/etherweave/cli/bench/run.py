@@ -9,9 +9,9 @@ import typer
 
 from etherweave.api.units import amount
 from etherweave.cli.bench import plan
-from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets, seconds
+from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets
 from etherweave.cli.exits import FAILED, INTERRUPTED, notice, os_error, print_error, reject
-from etherweave.cli.parameters import AsJson, directory
+from etherweave.cli.parameters import AsJson, directory, seconds
 from etherweave.cli.progress import count_progress
 
 if TYPE_CHECKING:

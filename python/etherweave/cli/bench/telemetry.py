@@ -17,10 +17,10 @@ from etherweave.bench.telemetry.openmetrics import dashboard as dashboard_text
 from etherweave.bench.telemetry.process import RecordingOptions, until_ended
 from etherweave.bench.telemetry.process import record as recorded
 from etherweave.bench.telemetry.recorder import Recording, Rise, rises
-from etherweave.cli.bench.amounts import existing, seconds
+from etherweave.cli.bench.amounts import existing
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, notice, reject
-from etherweave.cli.parameters import AsJson, directory
+from etherweave.cli.parameters import AsJson, directory, seconds
 from etherweave.cli.verbs import nested
 
 if TYPE_CHECKING:

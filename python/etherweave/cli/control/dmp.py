@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from etherweave.api.inputs import read_bytes
-from etherweave.cli.control.parameters import seconds
 from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
-from etherweave.cli.parameters import AsJson
+from etherweave.cli.parameters import AsJson, seconds
 from etherweave.cli.verbs import nested
 from etherweave.control.dmp.capture import CapturedFrame, CaptureError, explain, frames
 from etherweave.control.dmp.client import request_addresses
@@ -101,7 +100,7 @@ def daemon(*, interface: Interfaces, check: str = CHECK, time_limit: TimeLimit =
         Time from an answer to the next request.
     """
     with ending() as stop, mistakes(InterfaceError):
-        schedule = MonitorTiming(check_s=seconds("--check", check, 1, 86400))
+        schedule = MonitorTiming(check_s=seconds("--check", check, (1, 86400)))
         serve(
             dict.fromkeys(interface),
             RequestTiming(limit_s=_limit_s(time_limit)),
@@ -137,7 +136,7 @@ def decode(source: str, *, as_json: AsJson = False) -> None:
 
 
 def _limit_s(time_limit: str) -> float:
-    return seconds("--time-limit", time_limit, 0.1, 3600)
+    return seconds("--time-limit", time_limit, (0.1, 3600))
 
 
 def _set_up(interface: DmpInterface, dry_run: bool) -> None:

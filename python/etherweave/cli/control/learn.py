@@ -15,12 +15,11 @@ from etherweave.cli.control.parameters import (
     TlsCertificate,
     TlsKey,
     controller_options,
-    seconds,
     warned_plan,
 )
 from etherweave.cli.control.plan import print_counts
 from etherweave.cli.exits import mistakes
-from etherweave.cli.parameters import Positive, Settings, output_file
+from etherweave.cli.parameters import Positive, Settings, output_file, seconds
 from etherweave.control.plan import FabricPlanError
 from etherweave.linux.processes import handled
 
@@ -63,8 +62,8 @@ def learn(
     output_file("--output", output, ".toml")
     with mistakes():
         options = controller_options(listen, (tls_key, tls_certificate, tls_ca))
-    options = replace(options, probe_s=seconds("--probe", probe, 0.1, 1e9))
-    wait_s = seconds("--wait", wait, 0, 1e9)
+    options = replace(options, probe_s=seconds("--probe", probe, (0.1, 1e9)))
+    wait_s = seconds("--wait", wait, (0, 1e9))
     stop = threading.Event()
     failures = (LearningError, etherweave.ScenarioError, FabricPlanError)
     with mistakes(ListenError, failures=failures):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etherweave.api.inputs import check_type, read_text
-from etherweave.api.units import time_of
 from etherweave.cli.exits import print_warnings, reject
 from etherweave.cli.parameters import overrides
 from etherweave.control.plan import PlannedDeployment, plan
@@ -122,17 +121,6 @@ def switch_of(plan: FabricPlan, name: str) -> SwitchPlan:
             return switch
     first, last = plan.switches[0].name, plan.switches[-1].name
     reject(f"--switch {name}: no such switch; expected one of {first} to {last}")
-
-
-def seconds(option: str, text: str, least_s: float, most_s: float) -> float:
-    """Read the time of an option [s], or end with the mistake."""
-    try:
-        value_s = time_of(text)
-    except ValueError as error:
-        reject(f"{option} {error}")
-    if not least_s <= value_s <= most_s:
-        reject(f"{option} {text}: expected {least_s:g}s to {most_s:g}s")
-    return value_s
 
 
 def _address(path: Path, line: int, word: str | None) -> int:

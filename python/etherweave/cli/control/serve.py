@@ -12,7 +12,7 @@ import typer
 import etherweave
 from etherweave.cli.control import parameters
 from etherweave.cli.exits import FAILED, mistakes, reject
-from etherweave.cli.parameters import AsJson, File, Settings, overrides
+from etherweave.cli.parameters import AsJson, File, Settings, overrides, seconds
 from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import FabricPlan
 from etherweave.linux.processes import handled
@@ -91,12 +91,12 @@ def serve(
     options = replace(
         options,
         metrics_port=metrics_port,
-        audit_s=parameters.seconds("--audit", audit, 0.1, 1e9),
-        probe_s=parameters.seconds("--probe", probe, 0.1, 1e9),
+        audit_s=seconds("--audit", audit, (0.1, 1e9)),
+        probe_s=seconds("--probe", probe, (0.1, 1e9)),
         leave_foreign=leave_foreign,
         is_dry_run=dry_run,
     )
-    dry = _Dry(parameters.seconds("--wait", wait, 0, 1e9), as_json) if dry_run else None
+    dry = _Dry(seconds("--wait", wait, (0, 1e9)), as_json) if dry_run else None
     _run(lambda: Controller(planner, fabric_plan, options, log), dry)
 
 

@@ -2,9 +2,9 @@
 
 import time
 
-from etherweave.cli.control.parameters import seconds
 from etherweave.cli.exits import reject
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only, step_printer
+from etherweave.cli.parameters import seconds
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.layout import LabPort
 from etherweave.control.lab.pauses import paused
@@ -28,7 +28,7 @@ def pause_verb(switch: str, port: int, *, duration: str = "5s", name: Name = Non
         Length of the pause.
     """
     root_only()
-    time_s = seconds("--time", duration, 0.1, 3600)
+    time_s = seconds("--time", duration, (0.1, 3600))
     with reported_errors():
         lab = lifecycle.find(state.machine_scope(), name)
         known = lab.layout.switches
