@@ -94,6 +94,14 @@ def slurm() -> Iterator[Path]:
         private_slurm.check_no_jobs()
 
 
+@pytest.fixture(scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compile executors and recorders once for a file, in a cache of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def workers_of_this_process(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

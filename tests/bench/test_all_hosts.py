@@ -27,7 +27,6 @@ from etherweave.bench.launchers import Ending, LaunchJob
 from etherweave.bench.launchers.launcher import LaunchOutcome, Monitor
 from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.launchers.sbatch import read_task, write_tasks
 from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.reading import site as read_site
 from etherweave.bench.site.values import ClusterSite, Option, SiteHost
@@ -145,14 +144,6 @@ def test_monitors_of_a_launch_that_is_ended_leave_their_output(tmp_path: Path) -
     assert launcher(site).launch(job).ending is Ending.TIMED_OUT
     (monitor_output,) = monitor_outputs(job, "beside")
     assert monitor_output.text == "ready\ninput ended\n"
-
-
-def test_monitors_of_batch_jobs_survive_their_file(tmp_path: Path) -> None:
-    site = ClusterSite("batch", "sbatch", (SiteHost("n1", "n1"),))
-    beside = Monitor("beside", ("sleep", "{host}"))
-    job = LaunchJob(alone("true"), ("n1",), 1, tmp_path, 3.5, monitors=(beside,))
-    write_tasks(tmp_path / "tasks.json", site, None, [job])
-    assert read_task(tmp_path / "tasks.json", 0)[2] == job
 
 
 def test_every_launcher_takes_the_path_of_a_python_with_etherweave() -> None:

@@ -11,20 +11,18 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.campaigns.points import judged_launches
-from etherweave.bench.campaigns.runner import launch_until_decided
 from etherweave.bench.campaigns.store import Store
 from etherweave.bench.campaigns.summary import summary
 from support import command_line
-from support.launches import FakeLauncher, campaign, latencies
+from support.launches import FakeLauncher, campaign, latencies, stored_campaign
 
 etherweave = partial(command_line.invoke, "bench", "export")
 
 
 @pytest.fixture
 def result(tmp_path: Path) -> Path:
-    store = Store.create(tmp_path / "out", campaign())
-    launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1)
-    return store.directory
+    launcher = FakeLauncher(lambda number: latencies(10.0))
+    return stored_campaign(tmp_path / "out", campaign(), launcher)
 
 
 def test_a_reference_lets_times_rise_and_never_minds_their_fall(result: Path) -> None:

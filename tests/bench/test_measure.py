@@ -28,7 +28,7 @@ from support import command_line
 from support.living import programs
 from support.waiting import until
 
-pytestmark = pytest.mark.needs("mpicc", "mpirun")
+pytestmark = [pytest.mark.needs("mpicc", "mpirun"), pytest.mark.usefixtures("own_cache")]
 HALO = {
     "pex": 2,
     "pey": 2,
@@ -62,14 +62,6 @@ c: send 300b to 0
 c requires b
 }
 """
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _kept(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Compile the executor once for all tests, in a cache of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 def scenario(*workloads: Mapping[str, Any], **more: Any) -> dict[str, Any]:

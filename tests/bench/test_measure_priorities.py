@@ -96,20 +96,15 @@ def test_all_stacks_over_tcp_and_ucx_over_rdma_set_priorities() -> None:
     assert not [name for name in able if name.startswith("ipoib") or name.endswith("libfabric")][1:]
 
 
-@pytest.fixture
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
 @pytest.mark.needs("mpicc", "mpirun")
-@pytest.mark.usefixtures("_own_cache")
+@pytest.mark.usefixtures("own_cache")
 def test_a_result_without_its_priorities_warns() -> None:
     texts = [measure(scenario(*numbers)).summary["warnings"] for numbers in ((0, 5), (0, 0))]
     assert ["no priority was set" in " ".join(warnings) for warnings in texts] == [True, False]
 
 
 @pytest.mark.needs("mpicc", "mpirun", "root")
-@pytest.mark.usefixtures("_own_cache")
+@pytest.mark.usefixtures("own_cache")
 def test_packets_of_each_job_carry_its_code_point() -> None:
     from scapy.arch.linux import L2ListenSocket
     from scapy.layers.inet import IP
@@ -143,7 +138,7 @@ def test_packets_of_each_job_carry_its_code_point() -> None:
 
 
 @pytest.mark.needs("mpicc")
-@pytest.mark.usefixtures("_own_cache")
+@pytest.mark.usefixtures("own_cache")
 def test_ranks_without_a_number_from_the_launcher_are_refused(tmp_path: Path) -> None:
     words = [str(executor.build().path), "--set", "0-0:NAME=x", str(tmp_path), "file"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": "/bin"})

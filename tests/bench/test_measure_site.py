@@ -24,19 +24,14 @@ from support import command_line, private_slurm
 from support.living import programs
 from support.waiting import until
 
-pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")
+pytestmark = [
+    pytest.mark.needs("namespaces", "mpicc", "mpirun"),
+    pytest.mark.usefixtures("own_cache"),
+]
 SITE = """
 launcher = { kind = "netns", rate = "1Gb/s", burst = "128KiB" }
 hosts = { n1 = {}, n2 = {}, n3 = {}, n4 = {} }
 """
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _kept(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Compile the executor once for all tests, in a cache of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from etherweave.pages.benchmarks.stability import relative
 from etherweave.pages.benchmarks.sweeps import RATE_SWEEP, TIME_SWEEP, Sweep, SweepSetting, latency
 from support import command_line
 from support.captured_texts import DATA
-from support.launches import NETWORK, FakeLauncher, campaign, latencies, stored_campaign
+from support.launches import NETWORK, FakeLauncher, bandwidths, campaign, latencies, stored_campaign
 
 FEW = StoppingRule(0.5, launches_min=6, launches_max=6)
 
@@ -52,9 +52,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
         noise = chance.uniform(0.99, 1.01)
         if job.command.arguments[0] == "osu_latency":
             return latencies(10.0 * far * noise)
-        rows = [f"{size:<10d}{size / far * noise:>15.2f}" for size in (1, 2, 4)]
-        head = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)"
-        return "\n".join([head, *rows, ""])
+        return bandwidths(noise / far)
 
     launcher = FakeLauncher(answer)
     return stored_campaign(

@@ -26,7 +26,15 @@ from etherweave.bench.launchers import Ending
 from etherweave.bench.programs.plans import BenchmarkPlanError
 from etherweave.bench.statistics.launches import StoppingRule, shuffled
 from support.captured_texts import captured
-from support.launches import NETWORK, RULE, FakeLauncher, ScriptLauncher, campaign, latencies
+from support.launches import (
+    NETWORK,
+    RULE,
+    FakeLauncher,
+    ScriptLauncher,
+    bandwidths,
+    campaign,
+    latencies,
+)
 from support.often_killed_campaign import WHOLE
 
 TESTS = Path(__file__).parents[1]
@@ -245,7 +253,7 @@ def test_a_launch_of_another_campaign_is_rejected(tmp_path: Path) -> None:
 
 def test_tables_keep_every_number_in_its_unit(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign("osu_latency", "osu_bw"))
-    text = {"osu_latency": latencies(10.0), "osu_bw": _bandwidths()}
+    text = {"osu_latency": latencies(10.0), "osu_bw": bandwidths(1.5)}
     launcher = FakeLauncher(lambda number: text[launcher.jobs[number].command.arguments[0]])
     launch_until_decided(store, {"lan": launcher}, 1)
     save(store, summarised(store))
@@ -263,11 +271,6 @@ def test_tables_keep_every_number_in_its_unit(tmp_path: Path) -> None:
     rows = polars.read_csv(store.directory / "measurements.csv")
     assert rows["is_warm_up"].sum() == 6
     assert rows.height == 3 * 14
-
-
-def _bandwidths() -> str:
-    head = "\n# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)"
-    return "\n".join([head, *(f"{size:<10d}{size * 1.5:>15.2f}" for size in (1, 2, 4)), ""])
 
 
 def test_a_number_is_shown_beside_published_ones(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.launchers import sbatch
-from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
+from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome, Monitor
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.launchers.sbatch import (
     SlurmBatchLauncher,
@@ -140,6 +140,7 @@ def test_a_task_survives_its_file(tmp_path: Path) -> None:
     cluster_site = ClusterSite(
         "s", "sbatch", HOSTS, {"mpi": "pmix"}, ("m",), (("Y", "2"),), (link,)
     )
-    wanted = LaunchJob(command, ("n1", "n2"), 2, tmp_path, 3.5)
+    beside = Monitor("beside", ("sleep", "{host}"))
+    wanted = LaunchJob(command, ("n1", "n2"), 2, tmp_path, 3.5, monitors=(beside,))
     write_tasks(tmp_path / "tasks.json", cluster_site, link, [wanted])
     assert read_task(tmp_path / "tasks.json", 0) == (cluster_site, link, wanted)

@@ -29,6 +29,12 @@ def latencies(us: float, sizes: Sequence[int] = (1, 2, 4)) -> str:
     return "\n".join([f"{head}# Size       Avg Latency(us)", *rows, ""])
 
 
+def bandwidths(scale: float = 1.0) -> str:
+    """Return the output of osu_bw 7.4, with rates in proportion to the size [MB/s]."""
+    rows = [f"{size:<10d}{size * scale:>15.2f}" for size in (1, 2, 4)]
+    return "\n".join(["# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)", *rows, ""])
+
+
 @dataclass
 class FakeLauncher:
     """Answers from a function instead of a cluster; remembers jobs."""
