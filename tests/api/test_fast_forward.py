@@ -49,6 +49,7 @@ def test_a_run_with_exact_skips_has_the_tables_of_the_full_run() -> None:
     assert "repetitions that were not simulated and repeat others" in warning
 
 
+@pytest.mark.usefixtures("workers_of_this_process")
 def test_replications_have_means_of_what_was_skipped(tmp_path: Path) -> None:
     """They are figures as others, by their names in summaries."""
     scenario = {

@@ -361,6 +361,7 @@ def of_parquet(folder: Path, columns: dict[str, Any]) -> Path:
     return file
 
 
+@pytest.mark.usefixtures("workers_of_this_process")
 def test_a_list_in_parquet_is_that_of_its_rows_and_stands_in_the_result(tmp_path: Path) -> None:
     result = etherweave.run(of_parquet(tmp_path, LISTED))
     text = f"{','.join(LISTED)}\n0,1,5000,0,4,\n1,0,700,1.5,5,\n1,0,64,0.25,6,4\n"

@@ -157,6 +157,7 @@ def test_a_file_with_a_mistake_is_named_with_its_line(tmp_path: Path) -> None:
         Scenario(path)
 
 
+@pytest.mark.usefixtures("workers_of_this_process")
 def test_a_sweep_in_code_is_kept_and_drawn(tmp_path: Path) -> None:
     scenario = pair()
     scenario.sweep.axis.add(key="switch.buffer", values=["1MiB", "2MiB"])

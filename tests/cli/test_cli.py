@@ -134,6 +134,7 @@ def test_each_capture_has_its_own_file_with_its_host_in_it(tmp_path: Path) -> No
         assert file.stat().st_size > 100_000
 
 
+@pytest.mark.usefixtures("workers_of_this_process")
 @pytest.mark.slow
 def test_a_part_of_a_study_lists_what_did_not_run(tmp_path: Path) -> None:
     words = ["study", "sandia-2020", "-o", str(tmp_path), "--only", "p2p.roce_v2.*"]

@@ -179,6 +179,7 @@ def test_packets_over_efa_take_every_path_alike(tmp_path: Path, routing: str, pa
     assert all(abs(count - sum(counts) / paths) <= bound for count in counts), counts
 
 
+@pytest.mark.usefixtures("workers_of_this_process")
 def test_sweeps_vary_a_routing_s_threshold_and_packets_stay_minimal_below(tmp_path: Path) -> None:
     file = tmp_path / "scenario.toml"
     axis = '[[sweep.axis]]\nkey = "routing.ugal_local.threshold"\nvalues = [0, 60000]\n'

@@ -193,6 +193,7 @@ def test_a_link_limits_a_job_whose_time_is_little_more_than_that_of_the_link() -
     assert conditions_in([of_bandwidth])["bw"].limit == "", "it has not ended"
 
 
+@pytest.mark.usefixtures("workers_of_this_process")
 def test_samples_of_a_bandwidth_have_the_error_of_what_a_link_limits(tmp_path: Path) -> None:
     result = run_samples(ScenarioText(BANDWIDTH, "bw"), 8, tmp_path, executor=executor("local", 1))
     assert result.model_errors["bw"].conditions.limit == LINK
