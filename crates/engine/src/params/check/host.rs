@@ -22,6 +22,8 @@ const CORES_MAX: u32 = 1024;
 const INLINE_MAX: Bytes = Bytes::new(1 << 20);
 /// Largest envelope of an MPI message; none is near.
 const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
+/// Pieces of a window of an MPI message, which are all sent at once; none is near.
+const PIECES_MAX: u64 = 4096;
 
 pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(check_buffer(params));
@@ -209,7 +211,10 @@ fn check_window(key: &str, mpi: &MpiParams) -> Checked {
     let Some(window) = mpi.rendezvous_window else { return Ok(()) };
     let key = format!("{key}.rendezvous_window");
     require(window > Bytes::ZERO, &key, window, "1B or more")?;
-    require(!mpi.matched_by_nic, &key, window, "absent beside matched_by_nic, by which the NIC READs messages")
+    require(!mpi.matched_by_nic, &key, window, "absent beside matched_by_nic, by which the NIC READs messages")?;
+    let Some(fragment) = mpi.fragment else { return Ok(()) };
+    let is_bounded = window.get().div_ceil(fragment.get()) <= PIECES_MAX;
+    require(is_bounded, &key, window, format!("at most {PIECES_MAX} pieces of fragment, {fragment}"))
 }
 
 fn check_shared_memory(memory: &SharedMemoryParams) -> Checked {
