@@ -133,7 +133,7 @@ class _Types:
             for kind in ([kinds] if isinstance(kinds, str) else kinds)
             if kind != "null"
         ]
-        return named[0] if len(named) == 1 else "Any"
+        return " | ".join(named) if named and "Any" not in named else "Any"
 
 
 def _literal(names: list[str]) -> str:

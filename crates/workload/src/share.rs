@@ -1,11 +1,14 @@
 //! A part of a whole: an offered load, or a share of the packets.
 
+use std::str::FromStr;
+
 use etherweave_primitives::InputError;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// A number from 0 to 1, kept in parts of 10^9: what a scenario writes in decimals is exact.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+/// A number from 0 to 1, or a percentage, kept in parts of 10^9: what a scenario writes in decimals is exact.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, serde::Serialize)]
+#[serde(into = "f64")]
 pub struct Share(u64);
 
 impl Share {
@@ -45,6 +48,41 @@ impl TryFrom<f64> for Share {
     }
 }
 
+impl FromStr for Share {
+    type Err = InputError;
+    fn from_str(text: &str) -> Result<Share, InputError> {
+        let percentage = || Share::try_from(text.strip_suffix('%')?.trim_end().parse::<f64>().ok()? / 100.0).ok();
+        percentage().ok_or_else(|| InputError::new("", text, "0 to 1, or \"0 %\" to \"100 %\""))
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
+        deserializer.deserialize_any(ShareVisitor)
+    }
+}
+
+struct ShareVisitor;
+
+impl Visitor<'_> for ShareVisitor {
+    type Value = Share;
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a share such as 0.01 or \"1 %\"")
+    }
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Share, E> {
+        Share::try_from(number).map_err(E::custom)
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Share, E> {
+        self.visit_f64(number as f64)
+    }
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Share, E> {
+        self.visit_f64(number as f64)
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Share, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
 impl From<Share> for f64 {
     fn from(share: Share) -> f64 {
         share.0 as f64 / Share::PARTS as f64
@@ -62,7 +100,8 @@ impl JsonSchema for Share {
         "Share".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
+        let percentage = r"^[0-9]+(\.[0-9]+)? ?%$";
+        json_schema!({ "type": ["number", "string"], "minimum": 0, "maximum": 1, "pattern": percentage })
     }
 }
 
@@ -77,6 +116,17 @@ mod tests {
             assert_eq!((share.parts(), f64::from(share)), (parts, number));
         }
         assert_eq!(Share::percent(35), Share::try_from(0.35).unwrap());
+    }
+
+    #[test]
+    fn percentages_are_shares() {
+        for (text, share) in [("1 %", 0.01), ("0.5%", 0.005), ("100 %", 1.0), ("0 %", 0.0)] {
+            assert_eq!(text.parse::<Share>().unwrap(), Share::try_from(share).unwrap());
+        }
+        for text in ["101 %", "-1 %", "1", "%", "one %"] {
+            let error = text.parse::<Share>().unwrap_err().to_string();
+            assert_eq!(error, format!("{text}; expected 0 to 1, or \"0 %\" to \"100 %\""));
+        }
     }
 
     #[test]

@@ -575,8 +575,8 @@ class ExtraLink(Table):
     to: Key[str | None, str]
 
 class FastForwardSpec(Table):
-    error: Key[float, float]
-    shadows: Key[float, float]
+    error: Key[float | str, float | str]
+    shadows: Key[float | str, float | str]
 
 class FatTree(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
@@ -627,7 +627,7 @@ class FlowControl(Table):
 
 class FlowIncast(Table):
     bytes: Key[str, str]
-    load: Key[float, float]
+    load: Key[float | str, float | str]
     senders: Key[int, int]
 
 class FlowSizes(Table):
@@ -645,7 +645,7 @@ class Flows(Table):
     group: Key[int | None, int]
     ideal: Key[IdealTimeName, IdealTimeName]
     incast: Key[FlowIncast, FlowIncast | Keys]
-    load: Key[float, float]
+    load: Key[float | str, float | str]
     load_of: Key[LoadOfName, LoadOfName]
     pairs: Key[Pattern, Pattern | Keys]
     priority: Key[int | None, int]
@@ -671,7 +671,7 @@ class Gate(Table):
 
 class GateHot(Table):
     experts: Key[int | None, int]
-    share: Key[float | None, float]
+    share: Key[float | str | None, float | str]
 
 class GateZipf(Table):
     alpha: Key[float | None, float]
@@ -707,8 +707,8 @@ class GpcnetCongestor(Table):
 
 class GroupLocal(Table):
     leaf_hosts: Key[int | None, int]
-    leaf_share: Key[float | None, float]
-    share: Key[float, float]
+    leaf_share: Key[float | str | None, float | str]
+    share: Key[float | str, float | str]
 
 class Halo3d(Table):
     boundary: Key[BoundaryName, BoundaryName]
@@ -749,7 +749,7 @@ class HostPortsSpec(Table):
 
 class HotSpot(Table):
     hosts: Key[Sequence[int], Sequence[int]]
-    share: Key[float, float]
+    share: Key[float | str, float | str]
 
 class Hpcc(Table):
     additive_increase: Key[str, str]
@@ -1212,7 +1212,7 @@ class ObserveSpec(Table):
 class OnOff(Table):
     burst: Key[int, int]
     length: Key[BurstLength, BurstLength | Keys | BurstLengthName]
-    peak: Key[float, float]
+    peak: Key[float | str, float | str]
 
 class OpenLoopSpec(Table):
     allocation_rounds: Key[int | None, int]
