@@ -99,6 +99,7 @@ print(json.dumps({
     "levels": [] if skips is None else sorted(set(skips["level"])),
     "events_skipped_share": skipped / full.summary["events"],
     "end_error": skipping.summary["end_ns"] / full.summary["end_ns"] - 1,
+    "end_error_bound": skipping.summary["skipped"]["bound_share"],
     "iteration_end_error_median": errors.median(),
     "iteration_end_error_max": errors.max(),
 }))

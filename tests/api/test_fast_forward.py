@@ -1,6 +1,8 @@
 """Skipped repetitions: tables, warnings, refusals."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,7 @@ def test_a_run_with_exact_skips_has_the_tables_of_the_full_run() -> None:
     assert skipped["events_share"] == pytest.approx(
         skips["events"].sum() / skipping.summary["events"]
     )
-    assert skipped["error_share"] == 0
+    assert skipped["error_share"] == skipped["bound_share"] == 0
     assert "skipped" not in full.summary
     assert set(skips["level"]) == {"repeated"}
     assert skips["error_share"].max() == 0
@@ -74,7 +76,11 @@ def test_a_run_with_a_known_error_says_so() -> None:
     assert skipping.to_polars("iterations").height == full.to_polars("iterations").height
     (warning,) = skipping.summary["warnings"]
     assert "differ from others by" in warning
-    assert "where compared; drift and other jobs may add 1.00 % each" in warning
+    assert "drift and other jobs may add 1.00 % each" in warning
+    bound = skipping.summary["skipped"]["bound_share"]
+    error = abs(skipping.summary["end_ns"] / full.summary["end_ns"] - 1)
+    assert error <= bound < 0.01
+    assert f"where compared: the end is off by at most {100 * bound:.2f} % where they" in warning
     (reason,) = etherweave.run(tcp, {"run.fast_forward": {}}).summary["warnings"]
     assert reason == (
         "run.fast_forward: nothing was skipped: transport has states that never repeat exactly; "
@@ -98,6 +104,16 @@ def test_a_run_without_a_skip_says_what_would_allow_one(
     (warning,) = etherweave.run({**SCENARIO, **TCP}, few).summary["warnings"]
     assert warning.startswith("run.fast_forward: nothing was skipped: ")
     assert warning.endswith(expected)
+
+
+@pytest.mark.slow
+def test_ends_of_all_rows_of_the_bench_are_within_their_bounds() -> None:
+    """Rows that repeat exactly have a bound of 0."""
+    program = "import json, forward; print(json.dumps([row.measure() for row in forward.rows()]))"
+    rows = json.loads(subprocess.check_output([sys.executable, "-c", program], cwd=ROOT / "bench"))
+    assert {tuple(row["levels"]) for row in rows} == {(), ("repeated",), ("steady",)}
+    for row in rows:
+        assert abs(row["end_error"]) <= row["end_error_bound"] < 0.01, row
 
 
 def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
@@ -130,6 +146,7 @@ def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
             "with a longest loop of 15 repetitions, of rank 0 of job exchange; expected",
         ),
         ({"run.fast_forward": {"error": 2}}, "run.fast_forward.error"),
+        ({"run.fast_forward": {"error": "11 %"}}, "expected at most 0.1, a share"),
         ({"run.fast_forward": {"error": 1}}, "expected at most 0.1, a share such as 0.01 for 1 %"),
         ({"run.fast_forward": False}, "false; expected a table, or no key to switch it off"),
         ({"run.fast_forward": True}, "true; expected a table; `{}` for its defaults"),

@@ -108,6 +108,8 @@ class Skipped(TypedDict):
     repetitions: int  # Repetitions of loops.
     error_share: float
     """Largest difference of repetitions that stand for others from what was expected of them."""
+    bound_share: float
+    """Bound of the error of the end, while others keep within the times that were compared."""
 
 
 class Windows(TypedDict):

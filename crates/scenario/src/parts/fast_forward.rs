@@ -89,6 +89,9 @@ pub struct Skipped {
     pub repetitions: u64,
     /// Largest difference between the time of repetitions that stand for others and its expectation, as a share.
     pub error_share: f64,
+    /// Bound of the error of the end of the run, as a share, where skipped repetitions take no more and no less time
+    /// than batches of those that were compared.
+    pub bound_share: f64,
 }
 
 impl Skipped {
@@ -97,13 +100,17 @@ impl Skipped {
         scenario.run.fast_forward.as_ref()?;
         let skips = || report.skips.iter().filter(|row| row.is_simulated == 0);
         // A sum of no numbers with a fraction is -0.
-        let time = skips().fold(0.0, |sum, row| sum + row.until.since(row.from).as_ns_f64());
+        let time = |weight: fn(&SkipRow) -> f64| {
+            let sum = skips().fold(0.0, |sum, row| sum + weight(row) * row.until.since(row.from).as_ns_f64());
+            sum / report.totals.end.as_ns_f64().max(1.0)
+        };
         let events: u64 = skips().map(|row| row.events).sum();
         Some(Skipped {
-            time_share: time / report.totals.end.as_ns_f64().max(1.0),
+            time_share: time(|_| 1.0),
             events_share: events as f64 / report.totals.events.max(1) as f64,
             repetitions: skips().map(|row| row.repetitions).sum(),
             error_share: skips().map(|row| row.error).fold(0.0, f64::max),
+            bound_share: time(|row| row.bound),
         })
     }
 }
@@ -136,13 +143,16 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
         };
         return Some(format!("{KEY}: nothing was skipped: {obstacle}{meaning}{remedy}{checked}"));
     }
-    let Skipped { time_share, events_share, repetitions, error_share } = Skipped::of(scenario, report)?;
-    let [time, events, error] = [time_share, events_share, error_share].map(|share| 100.0 * share);
+    let Skipped { time_share, events_share, repetitions, error_share, bound_share } = Skipped::of(scenario, report)?;
+    let [time, events, error, bound] = [time_share, events_share, error_share, bound_share].map(|share| 100.0 * share);
     let repeats = skips.iter().all(|row| row.level == SkipLevel::Repeated);
     let how = if repeats {
         "repeat others".to_owned()
     } else {
-        format!("differ from others by {error:.2} % where compared; drift and other jobs may add {allowed:.2} % each")
+        format!(
+            "differ from others by {error:.2} % where compared: the end is off by at most {bound:.2} % where they keep \
+             within the times of those; drift and other jobs may add {allowed:.2} % each"
+        )
     };
     Some(format!(
         "{KEY}: {time:.1} % of the time and {events:.1} % of the events are those of {repetitions} repetitions that \

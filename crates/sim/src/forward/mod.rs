@@ -301,6 +301,7 @@ impl Simulation {
         if !passes.iter().all(is_known) {
             return Err("repetitions of the jobs are not in step".to_owned());
         }
+        let bound = if level == SkipLevel::Steady { forward.series.deviation(turns) } else { 0 };
         let after = self.counters(at, processes);
         let Candidate { before, from, .. } = candidate;
         let fewest = processes.share(fewest_messages(&before, &after)).into_iter().flatten().min();
@@ -320,6 +321,7 @@ impl Simulation {
             repetition: period / repetitions.max(1),
             events: repeated.events(),
             error: difference as f64 / Share::PARTS as f64,
+            bound: bound as f64 / Share::PARTS as f64,
             is_simulated: is_shadow.into(),
         };
         if is_shadow {

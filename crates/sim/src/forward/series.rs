@@ -333,6 +333,17 @@ impl Series {
         parts(most - least, growth(turns, 0) / BATCHES as u64)
     }
 
+    /// Largest difference between the mean time of a batch of the turns that are compared, twice the last `turns`, and
+    /// that of the last ones [parts of [`Share::PARTS`]].
+    pub fn deviation(&self, turns: usize) -> u64 {
+        let (last, batch) = (self.len() - 1, turns / BATCHES);
+        let mean = self.span(turns) / BATCHES as u64;
+        let spans = (0..2 * BATCHES).map(|number| last - number * batch);
+        let deviations =
+            spans.map(|end| self.turns[end].time.since(self.turns[end - batch].time).as_ps().abs_diff(mean.as_ps()));
+        parts(deviations.max().unwrap_or(0), mean.as_ps())
+    }
+
     /// Times of the last turns.
     pub fn span(&self, turns: usize) -> Duration {
         let last = self.len() - 1;

@@ -28,6 +28,9 @@ rows! {
         /// Difference between the time of the repetitions that stand for these and what those before them predicted, as
         /// a share; of a simulated part, between its predicted and its simulated time.
         error: f64 ["error_share"];
+        /// Largest error of the time of the part, as a share, where batches of its repetitions take no more and no less
+        /// time than those that were compared; 0 of an exact one.
+        bound: f64 ["bound_share"];
         /// 1 where it was simulated, to learn the error, 0 where it was skipped.
         is_simulated: u64 ["is_simulated"];
     }
