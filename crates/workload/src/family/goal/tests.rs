@@ -250,6 +250,15 @@ fn a_graph_that_waits_for_less_is_no_sequence() {
 }
 
 #[test]
+fn ranks_of_a_text_that_differ_in_peers_only_share_nodes() {
+    // Among the peers of rank 0 (1, 2, 3) and of rank 3 (0, 1, 2) messages have places 0, 2, 1 and 1.
+    let runs: Vec<GraphRun> = graphs_of(DISSEMINATION).into_iter().map(GraphRun::new).collect();
+    let nodes = |rank: usize| std::ptr::from_ref(runs[rank].in_memory().unwrap().0);
+    let equal = |a, b| nodes(a) == nodes(b);
+    assert_eq!([equal(0, 3), equal(0, 1), equal(0, 2), equal(1, 2)], [true, false, false, false]);
+}
+
+#[test]
 fn a_tree_of_calculations_and_messages_is_a_sequence() {
     let text = "num_ranks 2\nrank 0 {\na: recv 8b from 1\nb: calc 5\nb requires a\nc: send 8b to 1\nc requires b\n}\n\
                 rank 1 {\nc: send 8b to 0\nd: recv 8b from 0\n}\n";
