@@ -77,7 +77,7 @@ pub struct TablesSpec {
     /// together. Default: as narrow as values allow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub widths: Vec<u32>,
-    /// How tables are made small. Absent: as suits the family.
+    /// Compaction of tables. Absent: as suits the family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<CompactionKind>,
     /// Leading coordinates that the switches of a group share, under the plan "per_group", 1 up to all but one: fewer

@@ -49,7 +49,7 @@ params! {
         pub switch: SwitchParams = SwitchParams::default(),
         /// Flow control: stops senders before buffers overflow. Default: "pfc", in open loops "credits".
         pub flow_control: FlowControl = FlowControl::default(),
-        /// How traffic classes share a port.
+        /// Shares of traffic classes in a port.
         pub ets: Ets = Ets::default(),
         /// Forward error correction of links by their class, in place of that by rate and cable.
         #[serde(skip_serializing_if = "is_default")]
@@ -125,7 +125,7 @@ pub struct JobSpec {
     /// Whether its hosts may be those of other jobs, with which it then shares cores, NICs and links. Default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shared_hosts: bool,
-    /// How closely messages of the job are simulated; "flow" beside jobs in packets takes bandwidth from them, and
+    /// Detail in which messages of the job are simulated; "flow" beside jobs in packets takes bandwidth from them, and
     /// leaves them their share. Default: `run.fidelity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<Fidelity>,
@@ -167,8 +167,8 @@ params! {
         /// Names of the jobs that run; the others keep their hosts and stay idle. Absent: all.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub jobs: Option<Vec<String>> = None,
-        /// How closely the network between hosts is simulated: every packet, or messages at max-min fair rates, which
-        /// is much faster and knows no queues. Default "packet".
+        /// Detail in which the network between hosts is simulated: every packet, or messages at max-min fair rates,
+        /// which is much faster and knows no queues. Default "packet".
         #[serde(skip_serializing_if = "Fidelity::is_packet")]
         pub fidelity: Fidelity = Fidelity::Packet,
         /// Repetitions of loops of ranks that are not simulated, since others are like them. Absent: all are simulated.

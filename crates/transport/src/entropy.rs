@@ -10,7 +10,7 @@ use etherweave_primitives::{Brought, Duration, Time, mix, params};
 use crate::state_word::{joined, maybe_from_now};
 use crate::{params::Checked, params::require, ranges::address};
 
-/// How a sender chooses entropy values, by which switches hash packets to paths.
+/// Choice of entropy values by a sender, by which switches hash packets to paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadBalancing {

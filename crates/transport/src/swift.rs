@@ -27,12 +27,12 @@ params! {
         pub additive_increase: u32 = 1_000,
         /// Share of the excess over the target by which the window shrinks [%] (`beta`).
         pub decrease: u32 = 80,
-        /// Most by which the window shrinks in a round trip [%] (`max_mdf`).
+        /// Largest decrease of the window in a round trip [%] (`max_mdf`).
         pub decrease_max: u32 = 50,
         /// Window of a fresh connection, which may grow to `window`; absent: as large as it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub initial_window: Option<Bytes> = None,
-        /// Least window [thousandths of a packet]; below one packet, packets are paced.
+        /// Smallest window [thousandths of a packet]; below one packet, packets are paced.
         pub window_min: u32 = 10,
         /// Timeouts in a row after which the window is the least (`RETX_RESET_THRESHOLD`).
         pub timeouts_max: u32 = 5,

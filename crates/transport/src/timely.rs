@@ -29,7 +29,7 @@ params! {
         pub decrease: u32 = 80,
         /// Payload acknowledged between two steps (section 4.1: 16 to 64 kB).
         pub segment: Bytes = Bytes::new(16_000),
-        /// Least rate [% of the NIC's]; the paper bounds no step down.
+        /// Lowest rate [% of the NIC's]; the paper bounds no step down.
         pub rate_min: u32 = 1,
     }
 }

@@ -23,7 +23,7 @@ pub enum Placement {
     },
     /// Consecutive hosts from `first`, past those of other jobs.
     Linear {
-        /// Where to start.
+        /// First host.
         #[serde(default)]
         first: u32,
     },

@@ -10,7 +10,7 @@ use etherweave_primitives::Duration;
 pub struct CommandStall {
     /// Time for which a command stops reception.
     pub duration: Duration,
-    /// How often the driver reads statistics (`MLX5E_UPDATE_STATS_INTERVAL`), 1 ms or more.
+    /// Period in which the driver reads statistics (`MLX5E_UPDATE_STATS_INTERVAL`), 1 ms or more.
     #[serde(default = "statistics_period")]
     pub statistics_period: Duration,
     /// Commands for reading them once, at most 100.

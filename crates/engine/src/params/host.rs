@@ -42,15 +42,15 @@ params! {
         /// Shaper that slows the host below the rate of its link. Absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub shaper: Option<TokenBucket> = None,
-        /// How long its transmitter takes to sleep and to wake. Absent: it never sleeps.
+        /// Times that its transmitter takes to sleep and to wake. Absent: it never sleeps.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub low_power_idle: Option<LowPowerIdleTimes> = None,
         /// Rates between which its transmitter chooses by its load, with switches that store and forward. Absent: the
         /// full rate.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub rate_adaptation: Option<EpochRates> = None,
-        /// How far clocks of NICs may lie from their nominal rate [ppm], 0..=1000: each sends slower than its link by a
-        /// part that is drawn, up to twice this one. Ethernet allows 100. Default 0.
+        /// Largest deviation of clocks of NICs from their nominal rate [ppm], 0..=1000: each sends slower than its link
+        /// by a part that is drawn, up to twice this one. Ethernet allows 100. Default 0.
         pub clock_ppm: u32 = 0,
     }
 }
@@ -119,8 +119,8 @@ params! {
         pub interrupt: Duration = Duration::from_ns(7_767),
         /// Largest segment that is handed to the NIC to cut (TSO), and largest batch that is merged (GRO).
         pub offload: Bytes = Bytes::new(65_536),
-        /// Most frames that are merged. Absent: as many as a batch has (Linux from 3.13 on). Before, a merged segment
-        /// had 17 fragments of a page at most: 8 frames of two pages.
+        /// Largest number of frames that are merged. Absent: as many as a batch has (Linux from 3.13 on). Before, a
+        /// merged segment had 17 fragments of a page at most: 8 frames of two pages.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub merge_frames: Option<u32> = None,
     }
@@ -349,9 +349,10 @@ params! {
         pub mpi_tcp: MpiParams = MpiParams::tcp(),
         /// MPI between ranks of a host.
         pub shared_memory: SharedMemoryParams = SharedMemoryParams::default(),
-        /// How much later than asked a sleeping process wakes (Linux: 50 us for normal threads).
+        /// Delay of a sleeping process behind the time at which it asked to wake (Linux: 50 us for normal threads).
         pub timer_slack: Duration = Duration::from_us(50),
-        /// How much later than its job each rank and each stream starts at most; drawn for each. Default "0s".
+        /// Longest delay of the start of each rank and each stream behind that of its job; drawn for each. Default
+        /// "0s".
         pub start_jitter: Duration = Duration::ZERO,
         /// Interruptions of computation by the operating system. Absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use etherweave_primitives::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LowPowerIdleTimes {
-    /// How long nothing is sent before the transmitter begins to fall asleep. Default "0ns".
+    /// Silence before the transmitter begins to fall asleep. Default "0ns".
     #[serde(default)]
     pub after: Duration,
     /// Time to fall asleep, `T_s`: a frame that comes meanwhile waits until it has passed.

@@ -73,7 +73,7 @@ pub struct SimParams {
     pub switch: SwitchParams,
     /// Flow control that stops senders before buffers overflow.
     pub flow_control: FlowControl,
-    /// How traffic classes share a port.
+    /// Shares of traffic classes in a port.
     pub ets: Ets,
     /// Forward error correction of links.
     pub fec: ClassCodes,

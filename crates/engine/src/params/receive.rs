@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Duration, params};
 
-/// When the timer of a queue's interrupt starts.
+/// Start of the timer of a queue's interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModerationTimer {
@@ -12,13 +12,14 @@ pub enum ModerationTimer {
     Event,
 }
 
-/// How long an interrupt waits for more frames.
+/// Delay of an interrupt that waits for more frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModerationProfile {
     /// Longest delay of the interrupt (`rx-usecs` or `tx-usecs` of `ethtool -C`).
     pub period: Duration,
-    /// Most frames, or segments that are sent, before the interrupt, 1 or more (`rx-frames`, `tx-frames`).
+    /// Largest number of frames, or of segments that are sent, before the interrupt, 1 or more (`rx-frames`,
+    /// `tx-frames`).
     pub count: u32,
 }
 
@@ -85,7 +86,7 @@ params! {
         pub queues: u32 = 32,
         /// Frames that a queue has buffers for; a frame that finds none is dropped (`rx_out_of_buffer`).
         pub ring: u32 = 1024,
-        /// When interrupts come.
+        /// Moderation of interrupts.
         pub moderation: Moderation = Moderation::Off {},
         /// Event that starts the timer of the moderation.
         pub timer: ModerationTimer = ModerationTimer::Completion,
@@ -96,7 +97,7 @@ params! {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TransmitParams {
-    /// When interrupts come, which poll the receive queue too.
+    /// Moderation of interrupts, which poll the receive queue too.
     pub moderation: Moderation,
     /// Event that starts the timer of the moderation.
     pub timer: ModerationTimer,

@@ -7,7 +7,7 @@ use super::{
     AddressLearning, Cells, EpochRates, LowPowerIdleTimes, OuterHeader, ReductionParams, TokenBucket, Trimming,
 };
 
-/// When a switch starts to send a packet on.
+/// Start of the forwarding of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Forwarding {
@@ -17,7 +17,7 @@ pub enum Forwarding {
     CutThrough,
 }
 
-/// Where packets wait in a switch.
+/// Place of waiting packets in a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SwitchModel {
@@ -28,7 +28,7 @@ pub enum SwitchModel {
     InputQueued,
 }
 
-/// How much of the shared pool one ingress priority (or egress queue) may take.
+/// Share of the pool that one ingress priority (or egress queue) may take.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
@@ -38,7 +38,7 @@ pub enum Threshold {
     Static(Bytes),
 }
 
-/// When a switch compares the queue with the thresholds of ECN.
+/// Time at which a switch compares the queue with the thresholds of ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkAt {
@@ -59,7 +59,7 @@ pub struct EcnMarking {
     pub queue_max: Bytes,
     /// Share of packets marked just below `queue_max`, 0..=1.
     pub share_max: f64,
-    /// When the queue is compared. Default "dequeue".
+    /// Time at which the queue is compared. Default "dequeue".
     #[serde(default)]
     pub mark_at: MarkAt,
     /// Whether queues before hosts are compared, too. Where receivers grant credits, they are not. Default true.
@@ -75,10 +75,10 @@ params! {
     /// One switch. Either a shared packet buffer, with ingress accounting per port and priority and a queue per egress
     /// port and traffic class, or a queue per ingress port and priority before a crossbar.
     pub struct SwitchParams {
-        /// Where packets wait. `input_queued` goes with `flow_control.credits`. Default "shared_buffer"; open loops
-        /// know "input_queued" alone.
+        /// Place of waiting packets. `input_queued` goes with `flow_control.credits`. Default "shared_buffer"; open
+        /// loops know "input_queued" alone.
         pub model: SwitchModel = SwitchModel::SharedBuffer,
-        /// When a packet is sent on.
+        /// Start of the forwarding of a packet.
         pub forwarding: Forwarding = Forwarding::CutThrough,
         /// Pipeline latency, first bit in to first bit out of an idle switch, header time excluded; in open loops whole
         /// ns.
@@ -128,7 +128,7 @@ params! {
         /// Shaper that slows every port below the rate of its link. Absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub shaper: Option<TokenBucket> = None,
-        /// How long the transmitters of its ports take to sleep and to wake. Absent: they never sleep.
+        /// Times that the transmitters of its ports take to sleep and to wake. Absent: they never sleep.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub low_power_idle: Option<LowPowerIdleTimes> = None,
         /// Rates between which the transmitters of its ports choose by their load, with store-and-forward. Absent: the

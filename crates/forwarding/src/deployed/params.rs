@@ -18,10 +18,10 @@ pub struct TableParams {
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MinimalTables {
-    /// How hosts get their addresses. Absent: what suits the family.
+    /// Assignment of addresses to hosts. Absent: what suits the family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_plan: Option<PlanKind>,
-    /// How tables are made small. Absent: what suits the family.
+    /// Compaction of tables. Absent: what suits the family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<CompactionKind>,
 }

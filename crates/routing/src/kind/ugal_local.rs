@@ -10,8 +10,8 @@ use crate::per_packet::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UgalParams {
-    /// How much the weighed queue of the minimal path may exceed that of the other before packets leave it [packets],
-    /// 0..=65535. Default 0.
+    /// Largest excess of the weighed queue of the minimal path over that of the other before packets leave it
+    /// [packets], 0..=65535. Default 0.
     pub threshold: u16,
 }
 

@@ -23,9 +23,9 @@ params! {
         /// butterfly with conditional rules one per dimension and one for non-minimal paths, a tree 1. Empty: frames
         /// keep their priority. Default none.
         pub priorities: Vec<u8> = Vec::new(),
-        /// How hosts get their hierarchical addresses. Default "dmp".
+        /// Assignment of hierarchical addresses to hosts. Default "dmp".
         pub addresses: AddressKind = AddressKind::default(),
-        /// How the MAC address to an IPv4 address is found. Default "broadcast".
+        /// Resolution of IPv4 addresses to MAC addresses. Default "broadcast".
         pub resolution: ResolutionKind = ResolutionKind::default(),
         /// Senders that a host's port admits. Default "mac".
         pub anti_spoofing: SpoofingKind = SpoofingKind::default(),
@@ -66,7 +66,7 @@ pub enum PauseKind {
     Class,
 }
 
-/// How hosts get their hierarchical addresses (Benito et al. 2015, section IV).
+/// Assignment of hierarchical addresses to hosts (Benito et al. 2015, section IV).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AddressKind {
@@ -77,7 +77,7 @@ pub enum AddressKind {
     Rewrite,
 }
 
-/// How the MAC address to an IPv4 address is found.
+/// Resolution of IPv4 addresses to MAC addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolutionKind {

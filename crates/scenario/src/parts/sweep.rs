@@ -61,7 +61,7 @@ pub enum Scale {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SampleSpec {
-    /// How points are chosen.
+    /// Choice of points.
     pub method: SampleMethod,
     /// Number of points, 1 or more; of "sobol" best a power of 2, which keeps its balance.
     pub count: u32,

@@ -14,7 +14,7 @@ pub enum RoceVersion {
     V2,
 }
 
-/// How a connection repairs losses.
+/// Repair of losses by a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reliability {
@@ -24,7 +24,7 @@ pub enum Reliability {
     SelectiveRepeat,
 }
 
-/// How selective repeat finds losses.
+/// Detection of losses by selective repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossDetection {
@@ -64,7 +64,7 @@ macro_rules! define_params {
             pub window: Bytes,
             /// Time without an acknowledgement after which the requester retransmits from the last one.
             pub retransmission_timeout: Duration,
-            /// How a connection repairs losses. Go-back-N takes a packet that another overtakes for lost.
+            /// Repair of losses by a connection. Go-back-N takes a packet that another overtakes for lost.
             pub reliability: Reliability,
             /// Selective repeat: packets that the responder tracks; the requester has no more in flight, counted from
             /// the oldest that is not acknowledged.
@@ -154,7 +154,7 @@ impl RoceParams {
     }
 }
 
-/// When a congestion notification moves the estimate `alpha` of DCQCN.
+/// Time at which a congestion notification moves the estimate `alpha` of DCQCN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AlphaUpdate {
@@ -169,7 +169,7 @@ params! {
     pub struct Dcqcn {
         /// Shortest time between congestion notification packets of a connection (`N` in the paper).
         pub min_time_between_cnps: Duration = Duration::from_us(4),
-        /// When a notification moves the congestion estimate.
+        /// Time at which a notification moves the congestion estimate.
         pub alpha_update: AlphaUpdate = AlphaUpdate::Period,
         /// Share of the congestion estimate that an update keeps, in 1024ths: 1 - `g` of the paper.
         pub dce_tcp_g: u32 = 1019,

@@ -4,7 +4,7 @@ use etherweave_primitives::{Bytes, Duration, params};
 
 macro_rules! define_names {
     ($($(#[$doc:meta])* $Name:ident($Algorithm:ty);)*) => {
-        /// How the congestion window grows and shrinks.
+        /// Algorithm by which the congestion window grows and shrinks.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum CongestionControl {
@@ -19,7 +19,7 @@ macro_rules! define_names {
 }
 tcp_congestion_controls!(define_names);
 
-/// How lost segments are found.
+/// Detection of lost segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SegmentLoss {
@@ -32,7 +32,7 @@ pub enum SegmentLoss {
 params! {
     /// A TCP connection: both ends, both directions.
     pub struct TcpParams {
-        /// How the congestion window grows and shrinks.
+        /// Algorithm by which the congestion window grows and shrinks.
         pub congestion_control: CongestionControl = CongestionControl::Cubic,
         /// Whether CUBIC leaves slow start early when ACK trains lengthen or delay rises.
         pub hystart: bool = true,
@@ -42,7 +42,7 @@ params! {
         pub mss: Bytes = Bytes::new(4500 - 20 - 20 - 12),
         /// Initial congestion window [segments], 1 or more (RFC 6928: 10).
         pub initial_window: u32 = 10,
-        /// Least retransmission timeout.
+        /// Shortest retransmission timeout.
         pub rto_min: Duration = Duration::from_ms(200),
         /// Largest retransmission timeout.
         pub rto_max: Duration = Duration::from_ms(120_000),
@@ -66,11 +66,11 @@ params! {
         pub send_buffer: Bytes = Bytes::new(4_194_304),
         /// Whether the window decays when it is not used for a retransmission timeout (RFC 2861).
         pub slow_start_after_idle: bool = true,
-        /// How lost segments are found.
+        /// Detection of lost segments.
         pub loss_detection: SegmentLoss = SegmentLoss::Duplicates,
         /// Whether a probe is sent when the tail of a flight stays unanswered (RFC 8985, section 7). Needs `sack`.
         pub tail_loss_probe: bool = true,
-        /// Least wait before that probe. With `loss_detection = "time"` it is added to that wait, and to that for
+        /// Shortest wait before that probe. With `loss_detection = "time"` it is added to that wait, and to that for
         /// packets that may only be late.
         pub tail_loss_probe_min: Duration = Duration::from_ms(10),
         /// Whether fewer than three duplicates suffice when fewer than four segments are out (RFC 5827). Needs `sack`.

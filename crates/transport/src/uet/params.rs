@@ -6,7 +6,7 @@ use super::{nscc::Nscc, rccc::Rccc};
 use crate::entropy::{LoadBalancer, LoadBalancing};
 use crate::frame::size::{IPV4, UDP};
 
-/// How packets of a context are delivered.
+/// Delivery of the packets of a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
@@ -64,7 +64,7 @@ pub(super) const SES_REQUEST: u32 = 44;
 params! {
     /// Ultra Ethernet's transport (Ultra Ethernet Specification 1.0, section 3).
     pub struct UetParams {
-        /// How packets are delivered. Default "rud".
+        /// Delivery of packets. Default "rud".
         pub delivery: Delivery = Delivery::Rud,
         /// Largest payload of a packet: "1KiB", "2KiB", "4KiB" or "8KiB"; with fixed frames 256 B to 64 KiB. Default
         /// "4KiB".
@@ -80,7 +80,7 @@ params! {
         pub ack_packet_min: Bytes = Bytes::new(1 << 10),
         /// Time after which a packet without an acknowledgement is sent again. Default "1ms".
         pub retransmission_timeout: Duration = Duration::from_ms(1),
-        /// Most doublings of that time for a packet that is sent again and again, 0 to 15. Default 5.
+        /// Largest number of doublings of that time for a packet that is sent again and again, 0 to 15. Default 5.
         pub timeout_doublings_max: u32 = 5,
         /// Packets that may overtake one of "rud" or "rudi" before it is taken for lost, up to 32,767. 0: the timer
         /// alone decides. Default: those of one and a half windows, 5 at least; 64 without a window.
@@ -89,7 +89,7 @@ params! {
         /// Priority of acknowledgements. Default: that of the job.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub control_priority: Option<Priority> = None,
-        /// How a sender chooses entropy values, by which switches hash packets to paths. Default "mixed".
+        /// Choice of entropy values by a sender, by which switches hash packets to paths. Default "mixed".
         pub load_balancing: LoadBalancing = LoadBalancing::Mixed,
         /// Load balancing of the caller, for exploration, in place of `load_balancing`.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,7 +18,7 @@ params! {
         pub base_round_trip: Duration = Duration::from_us(12),
         /// Share of a receiver's link that it grants, 0.5 to 1. Default 0.99.
         pub link_share: f64 = 0.99,
-        /// Most bytes of a grant, 256 B to 1 MiB in multiples of 256 B. Default "16KiB".
+        /// Largest grant, 256 B to 1 MiB in multiples of 256 B. Default "16KiB".
         pub grant: Bytes = Bytes::new(16 << 10),
         /// Rate of the hosts of a leaf over that of its uplinks, 1 to 1000: above 1, a receiver grants more slowly
         /// while packets are marked or trimmed before the last hop, down to 0.9 of its link over this number, 0.01 at

@@ -14,14 +14,14 @@ params! {
     pub struct OnOff {
         /// Mean packets of a burst, 1 to 1,000,000; with Pareto lengths at least shape / (shape − 1).
         pub burst: u32 = 8,
-        /// How lengths spread about that mean.
+        /// Distribution of lengths about that mean.
         pub length: BurstLength = BurstLength::default(),
         /// Load during a burst, from 0.01 and the offered load to 1, at which packets are back to back.
         pub peak: Share = Share::ALL,
     }
 }
 
-/// How the lengths of bursts are distributed.
+/// Distribution of the lengths of bursts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum BurstLength {

@@ -7,11 +7,11 @@ use etherweave_primitives::InputError;
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Periodic {
-    /// When each host has its first packet.
+    /// First packet of each host.
     pub phase: FirstArrival,
 }
 
-/// When a host of equal gaps has its first packet.
+/// First packet of a host of equal gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstArrival {

@@ -28,7 +28,7 @@ params! {
         pub rounds: u32 = 4,
         /// Library whose decisions pick the algorithm of the barrier.
         pub library: Library = Library::default(),
-        /// How often the rounds are repeated, 1 or more.
+        /// Number of repetitions of the rounds, 1 or more.
         pub iterations: u32 = 10,
     }
 }

@@ -25,7 +25,7 @@ params! {
         /// Radix of `algorithm`, 2 to 64; without it the algorithm's own.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub radix: Option<u32> = None,
-        /// How messages of `algorithm` carry their data, as NCCL has it; absent: as they are.
+        /// Protocol of messages of `algorithm`, as NCCL has it; absent: as they are.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub protocol: Option<Protocol> = None,
         /// Rate of a rank's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
@@ -37,8 +37,8 @@ params! {
         /// Ranks in a row beneath a leaf switch, a multiple of `ranks_per_node`, for `algorithm = "hierarchical"`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub ranks_per_leaf: Option<u32> = None,
-        /// How long each rank computes between the call of the non-blocking form and the wait for it (`osu_iallreduce`
-        /// and its likes); the library progresses only while ranks wait. Absent: the blocking form.
+        /// Time for which each rank computes between the call of the non-blocking form and the wait for it
+        /// (`osu_iallreduce` and its likes); the library progresses only while ranks wait. Absent: the blocking form.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub compute: Option<Duration> = None,
         /// Rounds of each pass around of a ring or a pairwise exchange that are simulated, evenly spread, 3 or more,

@@ -11,7 +11,7 @@ params! {
     /// Highly-Scalable Dragonfly Topology*, ISCA 2008; Jiang et al., *Indirect Adaptive Routing on Large Scale
     /// Interconnection Networks*, ISCA 2009).
     pub struct Adversarial {
-        /// How many groups further, modulo their number: no multiple of it.
+        /// Distance to the receiver in groups, modulo their number: no multiple of it.
         pub offset: u32 = 1,
         /// Hosts of a switch, where a packet goes only to those of the one switch that has the place of its own switch
         /// in that group: groups of one size that this divides. Without it to all hosts of the group.

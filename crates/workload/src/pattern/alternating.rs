@@ -11,7 +11,7 @@ use crate::{HostGroups, HostRange};
 pub struct Alternating {
     /// The patterns in turn, at least one, none that changes with time itself.
     pub patterns: Vec<Pattern>,
-    /// How long each is active, above 0. The first begins with the run.
+    /// Time for which each is active, above 0. The first begins with the run.
     pub period: Duration,
 }
 

@@ -7,7 +7,7 @@ use etherweave_primitives::{InputError, params};
 params! {
     /// Host s to host s + `offset`, modulo their number (`shift`; shift+k).
     pub struct Shift {
-        /// How many hosts further: no multiple of their number.
+        /// Distance to the receiver in hosts: no multiple of their number.
         pub offset: u32 = 1,
     }
 }

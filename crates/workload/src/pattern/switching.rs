@@ -13,7 +13,7 @@ pub struct Switching {
     pub from: Box<Pattern>,
     /// The pattern from then on, which may itself switch, later.
     pub to: Box<Pattern>,
-    /// When, counted from the start of the run.
+    /// Time from the start of the run.
     pub at: Duration,
 }
 

@@ -60,11 +60,11 @@ params! {
         pub size: u32 = 4_096,
         /// Rows and columns of a block, NB of `HPL.dat`, 1 to 4,096.
         pub block: u32 = 64,
-        /// How many panels are factorised before all columns have the last update: 0 or 1 (`DEPTH` of `HPL.dat`).
+        /// Panels that are factorised before all columns have the last update: 0 or 1 (`DEPTH` of `HPL.dat`).
         pub depth: u32 = 0,
-        /// How a panel is broadcast.
+        /// Broadcast of a panel.
         pub broadcast: PanelBroadcast = PanelBroadcast::default(),
-        /// How rows are swapped.
+        /// Swap of rows.
         pub swap: RowSwap = RowSwap::default(),
         /// Columns of a rank up to which `swap = "mix"` is an exchange.
         pub swap_threshold: u32 = 64,
