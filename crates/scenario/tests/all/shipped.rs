@@ -140,8 +140,8 @@ fn scenarios_below(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_scenario_resolves_to_itself_with_or_without_a_job() {
-    let paths: Vec<PathBuf> =
-        [folder(), folder().join("../studies")].iter().flat_map(|folder| scenarios_below(folder)).collect();
+    let folders = [folder(), folder().join("../studies"), folder().join("../bench")];
+    let paths: Vec<PathBuf> = folders.iter().flat_map(|folder| scenarios_below(folder)).collect();
     assert!(paths.len() > 40, "{paths:?}");
     for path in paths {
         let (text, origin) = (fs::read_to_string(&path).unwrap(), path.display().to_string());
