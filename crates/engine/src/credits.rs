@@ -198,11 +198,16 @@ impl CreditCounters {
     /// A packet is in the buffer of `port`.
     #[inline]
     pub fn hold(&mut self, port: PortIndex, packet: &Packet) {
-        if !self.cover(packet.priority) {
+        self.hold_for(port, packet.priority, self.units(packet.wire));
+    }
+
+    /// So many units of a priority are in the buffer of `port`.
+    #[inline]
+    pub fn hold_for(&mut self, port: PortIndex, priority: u8, units: u32) {
+        if !self.cover(priority) {
             return;
         }
-        let units = self.units(packet.wire);
-        let channel = self.channel(port, packet.priority);
+        let channel = self.channel(port, priority);
         channel.held += units;
         debug_assert!(channel.held <= channel.buffer, "a packet with credits has room");
     }

@@ -32,8 +32,14 @@ impl Wires {
     /// When the tail of a packet is in whose head has come in by `ingress` now.
     #[inline]
     pub fn tail_time(&self, ingress: PortIndex, handle: Handle) -> Time {
+        self.tail_time_of(ingress, self.packets[handle].wire)
+    }
+
+    /// When the tail of a packet of `wire` bytes is in whose head has come in by `ingress` now.
+    #[inline]
+    pub fn tail_time_of(&self, ingress: PortIndex, wire: u32) -> Time {
         let behind_head = match self.constants.is_cut_through {
-            true => self.packets[handle].wire.saturating_sub(self.constants.header_bytes + self.outer_header(ingress)),
+            true => wire.saturating_sub(self.constants.header_bytes + self.outer_header(ingress)),
             false => 0,
         };
         self.now + self.ports[ingress].serialization_time(behind_head)

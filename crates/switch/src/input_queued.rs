@@ -121,6 +121,24 @@ impl Demand {
     }
 }
 
+/// A packet in the buffer of an input.
+#[derive(Clone, Copy)]
+struct BufferedPacket {
+    handle: Handle,
+    /// Bytes that it has there [B on the wire].
+    wire: u32,
+    /// Credits that it holds there.
+    units: u32,
+}
+
+impl BufferedPacket {
+    #[inline(always)]
+    fn of(wires: &Wires, handle: Handle) -> BufferedPacket {
+        let wire = wires.packets[handle].wire;
+        BufferedPacket { handle, wire, units: wires.credits.units(wire) }
+    }
+}
+
 /// Little's law on the queues of an input, counted where debug assertions are on.
 #[derive(Default)]
 struct InputMeter {
@@ -251,6 +269,7 @@ impl Crossbars {
         (queue.egress, queue.before, queue.behind, queue.demand) = (egress, before, END, demand);
     }
 
+    #[inline(always)]
     fn unlist(&mut self, input: InputQueueIndex) {
         let InputQueue { egress, before, behind, .. } = self.queues[input];
         match before {
@@ -277,6 +296,7 @@ impl Crossbars {
 
     /// Notes that an output serves an input port of its switch from `now` until `end`. Whether it must be woken then,
     /// which it takes to be done.
+    #[inline(always)]
     fn serve(&mut self, egress: PortIndex, place: u16, end: Time, now: Time) -> bool {
         let port = &mut self.ports[egress];
         (port.last_served, port.output_free) = (place, end);
@@ -335,11 +355,11 @@ impl Switches {
     /// A packet's head is in the input buffer of a switch.
     #[inline(never)]
     pub fn arrive_at_input(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
-        let tail = wires.tail_time(ingress, handle);
         let packet = &mut wires.packets[handle];
         packet.ingress = ingress;
-        let (priority, stored) = (packet.priority, packet.stored());
-        wires.credits.hold(ingress, packet);
+        let (priority, wire, stored) = (packet.priority, packet.wire, packet.stored());
+        let (tail, units) = (wires.tail_time_of(ingress, wire), wires.credits.units(wire));
+        wires.credits.hold_for(ingress, priority, units);
         if cfg!(debug_assertions) {
             self.crossbars.meters[ingress].enter(wires.now, handle);
         }
@@ -349,10 +369,11 @@ impl Switches {
         let is_free = port.input_free <= wires.now && !port.input_wakes;
         let input = InputQueueIndex::of(ingress, priority);
         if is_free && port.occupied & 1 << priority == 0 {
-            let (egress, demand) = self.demand(wires, ingress, handle);
+            let packet = BufferedPacket { handle, wire, units };
+            let (egress, demand) = self.demand(wires, ingress, packet);
             if self.passes(wires, ingress, egress, handle, demand) {
                 self.crossbars.queues[input].packets.pass(stored);
-                return self.grant(wires, input, egress, handle, demand);
+                return self.grant(wires, input, egress, packet, demand);
             }
             self.join_input(wires, input, handle);
             self.wait_for_output(wires, input, egress, handle, demand);
@@ -403,10 +424,9 @@ impl Switches {
         if egress != PortIndex::NONE {
             self.serve_output(wires, egress);
         } else {
-            let (egress, demand) = self.demand(wires, ingress, handle);
+            let (egress, demand) = self.demand(wires, ingress, BufferedPacket::of(wires, handle));
             if self.passes(wires, ingress, egress, handle, demand) {
-                self.dequeue_input(wires, input);
-                self.grant(wires, input, egress, handle, demand);
+                self.take_from_input(wires, input, egress, demand);
             } else {
                 self.wait_for_output(wires, input, egress, handle, demand);
             }
@@ -416,7 +436,8 @@ impl Switches {
 
     /// The port by which the first packet of an input queue will leave, and the credits that it takes there.
     #[inline(always)]
-    fn demand(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> (PortIndex, Demand) {
+    fn demand(&mut self, wires: &mut Wires, ingress: PortIndex, packet: BufferedPacket) -> (PortIndex, Demand) {
+        let handle = packet.handle;
         let (egress, priority) = match wires.constants.packet_routing {
             // `arrive_at_crossbar` has gone to the next entry.
             None => {
@@ -428,7 +449,11 @@ impl Switches {
                 (route.egress, route.next_priority())
             }
         };
-        (egress, Demand::new(priority, wires.credits.units(wires.next_wire(egress, handle))))
+        let units = match wires.constants.rewrites_packets {
+            true => wires.credits.units(wires.next_wire(egress, handle)),
+            false => packet.units,
+        };
+        (egress, Demand::new(priority, units))
     }
 
     /// Whether the first packet of a free input's queue need not wait: no other does, the output is free and has room,
@@ -493,45 +518,61 @@ impl Switches {
 
     #[inline(never)]
     fn serve_waiting(&mut self, wires: &mut Wires, egress: PortIndex) {
-        if !self.crossbars.has_room(&wires.ports[egress], wires.now) {
-            return self.kick(wires, egress);
+        let output = &wires.ports[egress];
+        if !self.crossbars.has_room(output, wires.now) {
+            if !output.free_scheduled {
+                self.kick(wires, egress);
+            }
+            return;
         }
         if let Some(input) = self.choose(wires, egress) {
             self.crossbars.unlist(input);
-            let demand = self.crossbars.queues[input].demand;
-            let handle = self.dequeue_input(wires, input);
-            self.grant(wires, input, egress, handle, demand);
+            self.take_from_input(wires, input, egress, self.crossbars.queues[input].demand);
         }
     }
 
     /// Chooses, of the input queues that wait for an output and may go, the one to serve. Those that lack credits begin
     /// to wait for them.
     fn choose(&mut self, wires: &mut Wires, egress: PortIndex) -> Option<InputQueueIndex> {
-        let (mut chosen, mut lacking): (Option<(u64, InputQueueIndex)>, u8) = (None, 0);
-        for input in self.crossbars.waiting(egress) {
+        let (mut least, mut chosen, mut lacking) = (u64::MAX, END, 0u8);
+        let mut next = self.crossbars.ports[egress].first;
+        while next != END && least > 0 {
+            let (input, InputQueue { demand, behind, .. }) = (next, self.crossbars.queues[next]);
+            next = behind;
             if self.crossbars.ports[input.port()].input_free > wires.now {
                 continue;
             }
-            let demand = self.crossbars.queues[input].demand;
             if !wires.credits.suffice_for(egress, demand.priority(), demand.units()) {
                 lacking |= 1 << demand.priority();
                 continue;
             }
             let turn = self.crossbars.turn_of(input, egress);
-            if chosen.is_none_or(|(least, _)| turn < least) {
-                chosen = Some((turn, input));
-            }
-            if turn == 0 {
-                break;
+            if turn < least {
+                (least, chosen) = (turn, input);
             }
         }
         priorities(lacking).for_each(|priority| wires.credits.begin_wait(egress, priority as u8, wires.now));
-        chosen.map(|(_, input)| input)
+        (chosen != END).then_some(chosen)
+    }
+
+    /// Sends the first packet of an input queue through the crossbar to an output, which takes it.
+    #[inline(never)]
+    fn take_from_input(&mut self, wires: &mut Wires, input: InputQueueIndex, egress: PortIndex, demand: Demand) {
+        let handle = self.dequeue_input(wires, input);
+        self.grant(wires, input, egress, BufferedPacket::of(wires, handle), demand);
     }
 
     /// Sends a packet that has left an input queue through the crossbar to an output, which takes it.
-    fn grant(&mut self, wires: &mut Wires, input: InputQueueIndex, egress: PortIndex, handle: Handle, demand: Demand) {
-        let (ingress, wire) = (input.port(), wires.packets[handle].wire);
+    #[inline(always)]
+    fn grant(
+        &mut self,
+        wires: &mut Wires,
+        input: InputQueueIndex,
+        egress: PortIndex,
+        packet: BufferedPacket,
+        demand: Demand,
+    ) {
+        let (ingress, BufferedPacket { handle, wire, .. }) = (input.port(), packet);
         if cfg!(debug_assertions) {
             self.crossbars.meters[ingress].leave(wires.now, handle);
         }
@@ -551,9 +592,10 @@ impl Switches {
         if must_wake_output {
             wires.schedule_at(free, egress, Kind::CrossbarFree, OUTPUT);
         }
-        self.enter_output(wires, egress, handle, demand.priority());
+        self.enter_output(wires, input, egress, packet, demand.priority());
     }
 
+    #[inline(always)]
     fn dequeue_input(&mut self, wires: &mut Wires, input: InputQueueIndex) -> Handle {
         let queue = &mut self.crossbars.queues[input].packets;
         let (handle, _) = queue.dequeue(&wires.packets);
@@ -564,25 +606,40 @@ impl Switches {
     }
 
     /// A packet that has its credits goes to its link, or waits for it in the queue of the output.
-    fn enter_output(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle, priority: u8) {
+    #[inline(always)]
+    fn enter_output(
+        &mut self,
+        wires: &mut Wires,
+        input: InputQueueIndex,
+        egress: PortIndex,
+        packet: BufferedPacket,
+        priority: u8,
+    ) {
         let port = &mut wires.ports[egress];
         if port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled {
-            return self.leave_output(wires, egress, handle, false);
+            return self.leave_output(wires, input, egress, packet, false);
         }
         let is_awaited = port.free_scheduled;
         let class = wires.constants.scheduler.class(priority);
-        wires.ports[egress].enqueue(class, &mut wires.packets, handle);
+        wires.ports[egress].enqueue(class, &mut wires.packets, packet.handle);
         if !is_awaited {
             self.kick(wires, egress);
         }
     }
 
-    /// Puts a packet on the wire; its room is free.
-    fn leave_output(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle, others_wait: bool) {
-        let Packet { ingress, priority, wire, .. } = wires.packets[handle];
-        self.rewrite(wires, egress, handle);
-        wires.start(egress, handle, others_wait);
-        wires.free_credits(ingress, priority, wires.credits.units(wire), wires.now);
+    /// Puts a packet on the wire; its room in the buffer of its input is free.
+    #[inline(always)]
+    fn leave_output(
+        &mut self,
+        wires: &mut Wires,
+        input: InputQueueIndex,
+        egress: PortIndex,
+        packet: BufferedPacket,
+        others_wait: bool,
+    ) {
+        self.rewrite(wires, egress, packet.handle);
+        wires.start(egress, packet.handle, others_wait);
+        wires.free_credits(input.port(), input.priority(), packet.units, wires.now);
     }
 
     /// The link of an output is free.
@@ -590,7 +647,9 @@ impl Switches {
         let waiting = wires.ports[egress].waiting;
         if waiting != 0 {
             let (handle, others_wait) = wires.take_next(egress, waiting);
-            self.leave_output(wires, egress, handle, others_wait);
+            let Packet { ingress, priority, .. } = wires.packets[handle];
+            let (input, packet) = (InputQueueIndex::of(ingress, priority), BufferedPacket::of(wires, handle));
+            self.leave_output(wires, input, egress, packet, others_wait);
         }
         self.serve_output(wires, egress);
     }
