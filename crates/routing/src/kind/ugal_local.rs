@@ -59,6 +59,7 @@ impl PacketRouting for UgalLocal {
 }
 
 /// Whether the minimal path has the longer queue, by links, by more than a threshold [packets].
+#[inline(always)]
 pub(super) fn is_longer<L: LoadView>(paths: &PathChoice, load: L, threshold: u32) -> bool {
     let queue = |hop: NextHop| load.occupancy(hop.port, hop.channel);
     let ahead = threshold * load.packet_max();

@@ -214,7 +214,7 @@ impl DragonflyPlan {
     }
 
     /// The next hop of the minimal path to the intermediate group, when there is one, and then to the host.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn minimal(&self, at: InputChannel, packet: &mut RoutedPacket) -> NextHop {
         let [group, place] = self.places[at.switch as usize];
         if packet.route_state[VIA] == group {
