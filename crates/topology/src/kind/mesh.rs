@@ -56,15 +56,3 @@ impl Family for Mesh {
         Some(self.grid().distances(along))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_square_of_four_has_three_links_per_row() {
-        let topology = Mesh::default().generate().unwrap();
-        assert_eq!((topology.hosts(), topology.switches()), (16, 16));
-        assert_eq!(topology.channels().len(), 2 * (16 + 2 * 4 * 3));
-    }
-}

@@ -213,14 +213,6 @@ mod tests {
     }
 
     #[test]
-    fn the_hoffman_singleton_graph_is_q_5() {
-        // 50 switches of degree 7: the Moore bound 1 + 7 + 7·6.
-        check(5, 1);
-        let topology = SlimFly::default().generate().unwrap();
-        assert_eq!((topology.switches(), topology.hosts()), (50, 50 * 4));
-    }
-
-    #[test]
     fn the_paper_s_example_has_10830_hosts() {
         // Besta and Hoefler, section V: q = 19, 722 switches of radix 44 with 15 hosts.
         let fit = SlimFly::fit(&SizeRequest { hosts: 10_000, radix: 44 }).unwrap();

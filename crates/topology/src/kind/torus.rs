@@ -95,36 +95,3 @@ pub(crate) fn cube(request: &SizeRequest) -> (u32, [u32; 3]) {
     let middle = middle.unwrap_or(side);
     (hosts_per_switch, [side, middle, switches.div_ceil(side * middle)])
 }
-
-#[cfg(test)]
-mod tests {
-    use etherweave_primitives::SwitchId;
-
-    use super::*;
-
-    #[test]
-    fn a_ring_is_closed_and_a_pair_is_joined_once() {
-        let ports = |size| {
-            let dimensions = vec![Dimension::of(size)];
-            let topology = Torus { dimensions, ..Torus::default() }.generate().unwrap();
-            topology.out_channels(SwitchId::new(0)).len() - 1
-        };
-        assert_eq!([1, 2, 3, 8].map(ports), [0, 1, 2, 2]);
-    }
-
-    #[test]
-    fn a_cube_of_four_has_three_links_per_switch() {
-        let topology = Torus::default().generate().unwrap();
-        assert_eq!((topology.hosts(), topology.switches()), (64, 64));
-        assert_eq!(topology.channels().len(), 2 * (64 + 3 * 64));
-    }
-
-    #[test]
-    fn the_smallest_cube_has_room() {
-        for hosts in [1, 7, 8, 100, 1_000, 300_000] {
-            let (per_switch, sizes) = cube(&SizeRequest { hosts, radix: 10 });
-            assert_eq!(per_switch, 4);
-            assert!(4 * sizes.iter().product::<u32>() >= hosts, "{sizes:?}");
-        }
-    }
-}

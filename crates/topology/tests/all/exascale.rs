@@ -17,8 +17,12 @@ fn metrics(kind: &TopologyKind) -> Metrics {
 fn the_folded_clos_has_29484_switches_and_303264_hosts() {
     let uplinks = vec![Uplinks::default(); 3];
     let clos = TopologyKind::FoldedClos(FoldedClos { radix: RADIX, hosts: 303_264, uplinks, ..FoldedClos::default() });
-    let measured = metrics(&clos);
-    assert_eq!((measured.switches, measured.hosts), (29_484, 303_264));
+    // Pods of 36 + 36 switches; 36 pods under 1,296 switches make a stage-3 group, replicated 6.5 times: 234 pods.
+    let topology = clos.generate().unwrap();
+    let at_level = |level| (0..29_484).filter(|&switch| topology.level(SwitchId::new(switch)) == level).count();
+    assert_eq!([0, 1, 2, 3].map(at_level), [36 * 234, 36 * 234, 1_296 * 13 / 2, 1_296 * 13 / 4]);
+    let measured = Metrics::of(&clos, &topology);
+    assert_eq!((measured.switches, measured.hosts), (29_484, 1_296 * 234));
     // Three stages up and three down; every port in use; as much up as down on every level.
     assert_eq!((measured.distances.diameter, measured.ports_free), (6, Some(0)));
     assert!(measured.tapers.len() == 3 && measured.tapers.iter().all(|taper| taper.ratio() == 1.0));
@@ -30,8 +34,8 @@ fn the_folded_clos_has_29484_switches_and_303264_hosts() {
 
 #[test]
 fn the_butterfly_of_15_15_15_6_has_20250_switches_and_303750_hosts() {
-    let sizes = vec![15, 15, 15, 6];
-    let butterfly = FlattenedButterfly { hosts_per_switch: 15, sizes, ..FlattenedButterfly::default() };
+    let butterfly = FlattenedButterfly::fit(&SizeRequest { hosts: 300_000, radix: RADIX }).unwrap().smallest;
+    assert_eq!((butterfly.hosts_per_switch, &butterfly.sizes[..]), (15, &[15, 15, 15, 6][..]));
     let measured = metrics(&TopologyKind::FlattenedButterfly(butterfly));
     assert_eq!((measured.switches, measured.hosts), (20_250, 303_750));
     // One hop per dimension; four dimensions in any order.
@@ -52,7 +56,8 @@ fn spare_ports_give_every_dimension_of_the_butterfly_as_many_links_as_hosts() {
 
 #[test]
 fn the_dragonfly_of_463_groups_has_16668_switches_and_300024_hosts() {
-    let dragonfly = Dragonfly { p: 18, a: 36, h: 18, groups: Some(463), ..Dragonfly::default() };
+    let dragonfly = Dragonfly::fit(&SizeRequest { hosts: 300_000, radix: RADIX }).unwrap().smallest;
+    assert_eq!((dragonfly.groups, dragonfly.a, dragonfly.p), (Some(463), 36, 18));
     let measured = metrics(&TopologyKind::Dragonfly(dragonfly));
     assert_eq!((measured.switches, measured.hosts), (16_668, 300_024));
     // Local, global, local.

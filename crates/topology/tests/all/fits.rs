@@ -18,8 +18,12 @@ fn ports_max(topology: &Topology) -> u32 {
 
 #[test]
 fn every_member_of_every_family_has_the_hosts_and_no_more_ports_than_requested() {
-    for request in [2, 3, 4, 7, 8, 9, 12, 16].into_iter().flat_map(|radix| requests(radix, 150)) {
-        for (name, fit) in TopologyKind::fits(&request) {
+    let large = [(100, 20), (700, 24), (2_000, 18)].map(|(hosts, radix)| SizeRequest { hosts, radix });
+    let small = [2, 3, 4, 7, 8, 9, 12, 16].into_iter().flat_map(|radix| requests(radix, 150));
+    for request in small.chain(large) {
+        let fits = TopologyKind::fits(&request);
+        assert_eq!(fits.len(), TopologyKind::NAMES.len());
+        for (name, fit) in fits {
             let Ok(fit) = fit else { continue };
             let check = |kind: &TopologyKind| {
                 let topology = kind.generate().unwrap_or_else(|error| panic!("{request:?}: {kind:?}: {error}"));

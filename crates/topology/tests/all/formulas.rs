@@ -90,21 +90,6 @@ proptest! {
     }
 
     #[test]
-    fn a_slim_fly_is_regular_with_two_squares_of_switches(
-        q in prop::sample::select(vec![3u64, 4, 5, 7, 8, 9, 11, 13]),
-    ) {
-        let topology = built("slim_fly", &format!("q = {q}\nhosts_per_switch = 1"));
-        // q = 4w + δ: degree (3q - δ) / 2.
-        let degree = match q % 4 {
-            0 => 3 * q / 2,
-            1 => (3 * q - 1) / 2,
-            _ => (3 * q).div_ceil(2),
-        };
-        prop_assert_eq!(counts(&topology), (2 * q * q, 2 * q * q, q * q * degree));
-        prop_assert!(degrees(&topology).iter().all(|&of_one| of_one == degree));
-    }
-
-    #[test]
     fn trees_have_the_hosts_switches_and_links_of_their_radix(half in 1u64..7, levels in 1u32..4) {
         let k = 2 * half;
         let k_ary = built("k_ary_fat_tree", &format!("k = {k}"));
