@@ -369,7 +369,10 @@ fn check_streams(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
 /// The longest time in which no computation, sleep or transfer in its node of a rank ends.
 fn longest_rest(traffic: &Traffic) -> Duration {
     match traffic {
-        Traffic::Ranks(programs) => longest_of_programs(programs),
+        Traffic::Ranks(programs) => {
+            let ops = programs.iter().flat_map(Program::distinct_ops);
+            ops.map(Op::rest).max().unwrap_or(Duration::ZERO)
+        }
         Traffic::Graphs { ranks, .. } => {
             ranks.iter().map(|graph| graph.facts().rest_max()).max().unwrap_or(Duration::ZERO)
         }
@@ -385,24 +388,6 @@ fn longest_gap(streams: &[StreamSpec]) -> Duration {
         None => (longest.max(start.after.max(last) - last), start.after.max(last)),
     });
     longest
-}
-
-fn longest_of_programs(programs: &[Program]) -> Duration {
-    let rest = |op: &Op| match *op {
-        Op::Sleep { duration } | Op::Compute { duration } => duration,
-        Op::Isend { .. }
-        | Op::Irecv { .. }
-        | Op::OneSided { .. }
-        | Op::Copy { .. }
-        | Op::Prepare { .. }
-        | Op::Reduce { .. }
-        | Op::Poll { .. }
-        | Op::WaitAll
-        | Op::IterationStart
-        | Op::IterationEnd => Duration::ZERO,
-    };
-    let ops = programs.iter().flat_map(Program::distinct_ops);
-    ops.map(rest).max().unwrap_or(Duration::ZERO)
 }
 
 /// Rejects rests beyond the longest run, and those that would look like a run without progress; `what` says what a rank

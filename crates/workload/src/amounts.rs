@@ -1,7 +1,5 @@
 //! How much a job asks of its ranks: what a launch is predicted from.
 
-use etherweave_primitives::Duration;
-
 use crate::{Graph, MessageSum, Op, Program, StreamSpec, Traffic};
 
 /// Sums over a job, and the most that one rank has. Endless streams count once per message of their window.
@@ -73,23 +71,15 @@ fn load(program: &Program) -> RankLoad {
     let mut load = RankLoad::default();
     for (block, repeat) in program.counted() {
         for op in block.ops.iter() {
-            match *op {
-                Op::Isend { bytes, .. } => add(&mut load.sent, repeat, bytes),
-                Op::Irecv { bytes, .. } => add(&mut load.received, repeat, bytes),
-                Op::OneSided { access, bytes, .. } => {
-                    let (sent, received) = access.payload(bytes);
-                    add(&mut load.sent, repeat, sent);
-                    load.received[1] = load.received[1].saturating_add(repeat.saturating_mul(received));
-                }
-                Op::Compute { duration } | Op::Sleep { duration } => rest(&mut load, repeat, duration),
-                Op::WaitAll
-                | Op::Copy { .. }
-                | Op::Prepare { .. }
-                | Op::Reduce { .. }
-                | Op::Poll { .. }
-                | Op::IterationStart
-                | Op::IterationEnd => {}
+            if let Some((is_send, _, _, bytes)) = op.message() {
+                add(if is_send { &mut load.sent } else { &mut load.received }, repeat, bytes);
             }
+            if let Op::OneSided { access, bytes, .. } = *op {
+                let (sent, received) = access.payload(bytes);
+                add(&mut load.sent, repeat, sent);
+                load.received[1] = load.received[1].saturating_add(repeat.saturating_mul(received));
+            }
+            load.rest_ps = load.rest_ps.saturating_add(repeat.saturating_mul(op.rest().as_ps()));
         }
     }
     load
@@ -105,10 +95,6 @@ fn graph_load(graph: &Graph, iterations: u32) -> RankLoad {
 fn add(sum: &mut [u64; 2], messages: u64, bytes: u64) {
     sum[0] = sum[0].saturating_add(messages);
     sum[1] = sum[1].saturating_add(messages.saturating_mul(bytes));
-}
-
-fn rest(load: &mut RankLoad, repeat: u64, duration: Duration) {
-    load.rest_ps = load.rest_ps.saturating_add(repeat.saturating_mul(duration.as_ps()));
 }
 
 fn loads(traffic: &Traffic, streams: &[StreamSpec]) -> Vec<RankLoad> {

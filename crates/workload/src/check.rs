@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{InputError, Rank};
 
-use crate::{Op, Program, collective::BLOCKING, collective::TAG_BASE};
+use crate::{Block, Op, Program, collective::BLOCKING, collective::TAG_BASE};
 
 /// Sends less receives between two ranks under one tag, by source, destination and tag: messages and bytes.
 pub(crate) type Balance = BTreeMap<(Rank, Rank, u32), (i128, i128)>;
@@ -29,39 +29,17 @@ pub fn check(programs: &[Program]) -> Result<(), InputError> {
 
 /// Bytes that a rank sends over its whole program [B].
 pub fn bytes_sent(program: &Program) -> u64 {
-    let sent = |op: &Op| match *op {
-        Op::Isend { bytes, .. } => bytes,
-        Op::OneSided { access, bytes, .. } => access.payload(bytes).0,
-        Op::Irecv { .. }
-        | Op::WaitAll
-        | Op::Copy { .. }
-        | Op::Prepare { .. }
-        | Op::Reduce { .. }
-        | Op::Poll { .. }
-        | Op::Compute { .. }
-        | Op::Sleep { .. }
-        | Op::IterationStart
-        | Op::IterationEnd => 0,
-    };
-    program.counted().map(|(block, times)| block.ops.iter().map(sent).sum::<u64>() * times).sum()
+    let sent = |block: &Block| block.ops.iter().filter_map(Op::sent).sum::<u64>();
+    program.counted().map(|(block, times)| sent(block) * times).sum()
 }
 
 fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) -> Result<(), InputError> {
-    let (peer, channel, bytes, sign) = match op {
-        Op::Isend { peer, tag, bytes } => (peer, (rank, peer, tag), bytes, 1),
-        Op::Irecv { peer, tag, bytes } => (peer, (peer, rank, tag), bytes, -1),
-        Op::OneSided { peer, .. } => return check_peer(rank, peer, ranks),
-        Op::WaitAll
-        | Op::Copy { .. }
-        | Op::Prepare { .. }
-        | Op::Reduce { .. }
-        | Op::Poll { .. }
-        | Op::Compute { .. }
-        | Op::Sleep { .. }
-        | Op::IterationStart
-        | Op::IterationEnd => return Ok(()),
-    };
-    if !(is_collective(channel.2) && peer == rank) {
+    if let Op::OneSided { peer, .. } = op {
+        return check_peer(rank, peer, ranks);
+    }
+    let Some((is_send, peer, tag, bytes)) = op.message() else { return Ok(()) };
+    let (channel, sign) = if is_send { ((rank, peer, tag), 1) } else { ((peer, rank, tag), -1) };
+    if !(is_collective(tag) && peer == rank) {
         check_peer(rank, peer, ranks)?;
     }
     add(balance, channel, sign * repeat, bytes);
@@ -138,7 +116,6 @@ pub(crate) fn settled(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Block;
 
     fn rank_sends_to(peer: u32) -> Program {
         let send = Op::Isend { peer: Rank::new(peer), tag: 1, bytes: 8 };

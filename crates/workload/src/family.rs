@@ -1,11 +1,9 @@
 //! The closed family of workloads: a member is a file in `family`, its module and its entry here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use etherweave_primitives::{BitRate, InputError, InputErrors};
-
-use crate::{AcceleratorNode, Graph, OpenGroups, Program, StreamSpec, TrafficSize, generator::Generator};
+use crate::{Generator, Graph, Program, StreamSpec};
 
 mod all_to_all;
 mod chakra;
@@ -99,139 +97,22 @@ macro_rules! family {
                     $(Workload::$member(_) => $name,)*
                 }
             }
+        }
 
-            /// How many ranks it has, before anything is built: a typing error must not fill the memory.
-            pub fn ranks(&self) -> u64 {
+        impl Deref for Workload {
+            type Target = dyn Generator;
+
+            fn deref(&self) -> &Self::Target {
                 match self {
-                    $(Workload::$member(parameters) => parameters.ranks(),)*
+                    $(Workload::$member(parameters) => parameters,)*
                 }
             }
+        }
 
-            /// Returns its traffic; `seed` is the run's.
-            ///
-            /// # Errors
-            /// When the parameters make no workload.
-            pub fn traffic(&self, seed: u64) -> Result<Traffic, InputErrors> {
+        impl DerefMut for Workload {
+            fn deref_mut(&mut self) -> &mut Self::Target {
                 match self {
-                    $(Workload::$member(parameters) => parameters.traffic(seed),)*
-                }
-            }
-
-            /// The same for files, of operations that are known before a run; none where that is its traffic.
-            ///
-            /// # Errors
-            /// As [`Workload::traffic`]; when it is longer than memory is meant for.
-            pub fn unrolled(&self, seed: u64) -> Result<Option<Traffic>, InputErrors> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.unrolled(seed),)*
-                }
-            }
-
-            /// How much it is.
-            ///
-            /// # Errors
-            /// As [`Workload::traffic`], as far as a few ranks show the mistake.
-            pub fn size(&self) -> Result<TrafficSize, InputErrors> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.size(),)*
-                }
-            }
-
-            /// Figures that are known before a run, for reports: nothing of most. `seed` is the run's.
-            ///
-            /// # Errors
-            /// When the parameters make no workload.
-            pub fn figures(&self, seed: u64) -> Result<serde_json::Value, InputErrors> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.figures(seed),)*
-                }
-            }
-
-            /// Purposes of messages of its graphs by their tags, such as the collective that they are part of, where
-            /// tags or the file say it.
-            pub fn purposes(&self, tags: &BTreeSet<u32>) -> BTreeMap<u32, String> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.purposes(tags),)*
-                }
-            }
-
-            /// Whether its messages are those of NCCL, which no processor copies.
-            pub fn calls_nccl(&self) -> bool {
-                match self {
-                    $(Workload::$member(parameters) => parameters.calls_nccl(),)*
-                }
-            }
-
-            /// Profile of the library that sends its messages, where it is not that of all of its kind.
-            pub fn message_profile(&self) -> Option<&'static str> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.message_profile(),)*
-                }
-            }
-
-            /// Connections of a pair of ranks, where its library opens several.
-            pub fn connections(&self) -> Option<u32> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.connections(),)*
-                }
-            }
-
-            /// Rejects what names hosts that a fabric of this many does not have, where its text can be cited.
-            ///
-            /// # Errors
-            /// The first such place is an error.
-            pub fn check_hosts(&self, hosts: u64) -> Result<(), InputError> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.check_hosts(hosts),)*
-                }
-            }
-
-            /// Sets what is not stated and depends on other parameters.
-            pub fn complete(&mut self) {
-                match self {
-                    $(Workload::$member(parameters) => parameters.complete(),)*
-                }
-            }
-
-            /// Rate that the fabric sets, where it is left open, and what it is taken from.
-            pub fn open_rate(&mut self) -> Option<(LoadOf, &mut Option<BitRate>)> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.open_rate(),)*
-                }
-            }
-
-            /// Payload that a host offers on the mean, where a load says so.
-            pub fn offered_rate(&self) -> Option<BitRate> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.offered_rate(),)*
-                }
-            }
-
-            /// Work that is asked for beyond what can ever be done, in words, where a load says so.
-            pub fn overload(&self) -> Option<String> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.overload(),)*
-                }
-            }
-
-            /// Groups of hosts that the fabric sets, where pairs know such.
-            pub fn open_groups(&mut self) -> Option<OpenGroups<'_>> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.open_groups(),)*
-                }
-            }
-
-            /// The drivers that the caller of a run must bring, where there are such.
-            pub fn driver(&mut self) -> Option<&mut Driven> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.driver(),)*
-                }
-            }
-
-            /// Links between accelerators of a node, where it has accelerators in nodes.
-            pub fn node(&self) -> Option<&AcceleratorNode> {
-                match self {
-                    $(Workload::$member(parameters) => parameters.node(),)*
+                    $(Workload::$member(parameters) => parameters,)*
                 }
             }
         }

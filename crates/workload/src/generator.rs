@@ -6,8 +6,8 @@ use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::{AcceleratorNode, Driven, LoadOf, OpenGroups, Program, Traffic, TrafficSize, size::sampled};
 
-/// Parameters that generate the traffic of a job.
-pub(crate) trait Generator {
+/// Parameters that generate the traffic of a job: what a [`Workload`](crate::Workload) answers, whichever it is.
+pub trait Generator {
     /// How many ranks it has, before anything is built: a typing error must not fill the memory.
     fn ranks(&self) -> u64;
 

@@ -1,7 +1,7 @@
 //! What applications send: rank schedules of MPI jobs, open-ended streams, and placements.
 //!
 //! - A [`Workload`] is the closed family of generators, as a scenario names them. Its
-//!   [`Workload::traffic`] is either a [`Program`] per rank or a list of [`StreamSpec`]s.
+//!   [`Generator::traffic`] is either a [`Program`] per rank or a list of [`StreamSpec`]s.
 //! - A [`Program`] is a list of blocks of [`Op`]s with a repeat count: 16,000 iterations cost
 //!   the memory of one.
 //! - [`collective`] lowers collectives to point-to-point schedules, with the algorithm that a library picks or the
@@ -51,7 +51,7 @@ pub use amounts::Amounts;
 pub use arrival::{Arrival, ArrivalPlan, HostArrivals};
 pub use check::{bytes_sent, check};
 pub use family::*;
-pub use generator::RankWorkload;
+pub use generator::{Generator, RankWorkload};
 pub use graph::{
     ALL_LINKS, Driver, DriverEvent, ExecutionStream, Graph, GraphBuilder, GraphCycle, GraphFacts, GraphOp, GraphRun,
     MessageSum, NextOperations, NodeId, NodeLists, Received, check_graphs, programs_of_graphs,

@@ -85,26 +85,11 @@ pub enum Op {
 }
 
 impl Op {
-    /// The other rank of a message or a one-sided operation.
-    pub fn peer(&self) -> Option<Rank> {
+    /// A message with two ends: whether it is sent, the rank at the other end, tag and payload [B].
+    pub fn message(&self) -> Option<(bool, Rank, u32, u64)> {
         match *self {
-            Op::Isend { peer, .. } | Op::Irecv { peer, .. } | Op::OneSided { peer, .. } => Some(peer),
-            Op::WaitAll
-            | Op::Copy { .. }
-            | Op::Prepare { .. }
-            | Op::Reduce { .. }
-            | Op::Poll { .. }
-            | Op::Compute { .. }
-            | Op::Sleep { .. }
-            | Op::IterationStart
-            | Op::IterationEnd => None,
-        }
-    }
-
-    /// The tag of a message with two ends.
-    pub fn tag(&self) -> Option<u32> {
-        match *self {
-            Op::Isend { tag, .. } | Op::Irecv { tag, .. } => Some(tag),
+            Op::Isend { peer, tag, bytes } => Some((true, peer, tag, bytes)),
+            Op::Irecv { peer, tag, bytes } => Some((false, peer, tag, bytes)),
             Op::OneSided { .. }
             | Op::WaitAll
             | Op::Copy { .. }
@@ -116,6 +101,29 @@ impl Op {
             | Op::IterationStart
             | Op::IterationEnd => None,
         }
+    }
+
+    /// The other rank of a message or a one-sided operation.
+    pub fn peer(&self) -> Option<Rank> {
+        if let Op::OneSided { peer, .. } = *self { Some(peer) } else { self.message().map(|(_, peer, ..)| peer) }
+    }
+
+    /// The tag of a message with two ends.
+    pub fn tag(&self) -> Option<u32> {
+        self.message().map(|(_, _, tag, _)| tag)
+    }
+
+    /// Payload that leaves the rank [B]; none of operations that send nothing.
+    pub fn sent(&self) -> Option<u64> {
+        match *self {
+            Op::OneSided { access, bytes, .. } => Some(access.payload(bytes).0),
+            _ => self.message().filter(|(is_send, ..)| *is_send).map(|(.., bytes)| bytes),
+        }
+    }
+
+    /// Computation or sleep.
+    pub fn rest(&self) -> Duration {
+        if let Op::Compute { duration } | Op::Sleep { duration } = *self { duration } else { Duration::ZERO }
     }
 }
 

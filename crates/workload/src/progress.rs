@@ -84,21 +84,13 @@ impl Rendezvous<'_> {
     fn advance(&mut self, rank: usize) -> Result<bool, InputError> {
         let mut moved = false;
         while let Some(&&op) = self.ranks[rank].ops.peek() {
-            match op {
-                Op::WaitAll if self.ranks[rank].open > 0 => break,
-                Op::Isend { peer, tag, bytes } => self.post((rank, peer.index(), tag), bytes, true)?,
-                Op::Irecv { peer, tag, bytes } => self.post((peer.index(), rank, tag), bytes, false)?,
-                // Nobody else takes part in what is one-sided.
-                Op::OneSided { .. }
-                | Op::WaitAll
-                | Op::Copy { .. }
-                | Op::Prepare { .. }
-                | Op::Reduce { .. }
-                | Op::Poll { .. }
-                | Op::Compute { .. }
-                | Op::Sleep { .. }
-                | Op::IterationStart
-                | Op::IterationEnd => {}
+            if op == Op::WaitAll && self.ranks[rank].open > 0 {
+                break;
+            }
+            // Nobody else takes part in what is one-sided.
+            if let Some((is_send, peer, tag, bytes)) = op.message() {
+                let (from, to) = if is_send { (rank, peer.index()) } else { (peer.index(), rank) };
+                self.post((from, to, tag), bytes, is_send)?;
             }
             self.ranks[rank].ops.next();
             moved = true;

@@ -142,11 +142,7 @@ fn peers(program: &Program) -> u64 {
 /// Messages and their payload.
 fn sent(program: &Program) -> (u64, u64) {
     program.counted().fold((0, 0), |sum, (block, repeat)| {
-        let sends = block.ops.iter().filter_map(|op| match op {
-            Op::Isend { bytes, .. } => Some(*bytes),
-            Op::OneSided { access, bytes, .. } => Some(access.payload(*bytes).0),
-            _ => None,
-        });
+        let sends = block.ops.iter().filter_map(Op::sent);
         let once = sends.fold((0_u64, 0_u64), |(count, sum), bytes| (count + 1, sum.saturating_add(bytes)));
         let add = |sum: u64, once: u64| sum.saturating_add(once.saturating_mul(repeat));
         (add(sum.0, once.0), add(sum.1, once.1))
@@ -157,18 +153,10 @@ fn sent(program: &Program) -> (u64, u64) {
 fn burst_bytes(program: &Program) -> u64 {
     let (mut open, mut most) = (0_u64, 0);
     for op in program.distinct_ops() {
-        match op {
-            Op::Isend { bytes, .. } | Op::OneSided { bytes, .. } => open = open.saturating_add(*bytes),
-            Op::WaitAll => open = 0,
-            Op::Irecv { .. }
-            | Op::Copy { .. }
-            | Op::Prepare { .. }
-            | Op::Reduce { .. }
-            | Op::Poll { .. }
-            | Op::Compute { .. }
-            | Op::Sleep { .. }
-            | Op::IterationStart
-            | Op::IterationEnd => {}
+        if let Op::Isend { bytes, .. } | Op::OneSided { bytes, .. } = op {
+            open = open.saturating_add(*bytes);
+        } else if *op == Op::WaitAll {
+            open = 0;
         }
         most = most.max(open);
     }

@@ -183,19 +183,10 @@ fn put_sizes(ops: &mut [Op], members: &[u32], sizes: &[u64]) {
     let place = |peer: Rank| members.iter().position(|&member| member == peer.get()).expect("peers are members");
     let (sent, received) = sizes.split_at(members.len());
     for op in ops {
-        match op {
-            Op::Isend { peer, bytes, .. } => *bytes = sent[place(*peer)],
-            Op::Irecv { peer, bytes, .. } => *bytes = received[place(*peer)],
-            Op::OneSided { .. }
-            | Op::WaitAll
-            | Op::Copy { .. }
-            | Op::Prepare { .. }
-            | Op::Reduce { .. }
-            | Op::Poll { .. }
-            | Op::Compute { .. }
-            | Op::Sleep { .. }
-            | Op::IterationStart
-            | Op::IterationEnd => {}
+        if let Op::Isend { peer, bytes, .. } = op {
+            *bytes = sent[place(*peer)];
+        } else if let Op::Irecv { peer, bytes, .. } = op {
+            *bytes = received[place(*peer)];
         }
     }
 }

@@ -210,23 +210,11 @@ impl Writer<'_> {
     fn perform(&mut self, ops: &[Op], group: usize, turn: usize) {
         let mut open = Vec::new();
         for op in ops.iter().chain([&Op::WaitAll]) {
-            let (verb, way, peer, tag, bytes) = match *op {
-                Op::Isend { peer, tag, bytes } => ("send", "to", peer, tag, bytes),
-                Op::Irecv { peer, tag, bytes } => ("recv", "from", peer, tag, bytes),
-                Op::WaitAll => {
-                    self.join(std::mem::take(&mut open));
-                    continue;
-                }
-                Op::OneSided { .. }
-                | Op::Copy { .. }
-                | Op::Prepare { .. }
-                | Op::Reduce { .. }
-                | Op::Poll { .. }
-                | Op::Compute { .. }
-                | Op::Sleep { .. }
-                | Op::IterationStart
-                | Op::IterationEnd => continue,
-            };
+            if *op == Op::WaitAll {
+                self.join(std::mem::take(&mut open));
+            }
+            let Some((is_send, peer, tag, bytes)) = op.message() else { continue };
+            let (verb, way) = if is_send { ("send", "to") } else { ("recv", "from") };
             debug_assert!(tag >= TAG_BASE, "collectives have tags of their own");
             let tag = self.tag(group, tag, turn);
             let label = self.operation(&format!("{verb} {bytes}b {way} {} tag {tag}", peer.get()));
