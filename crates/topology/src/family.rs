@@ -4,7 +4,7 @@ use crate::{AsBuilt, Bisection, Distances, FamilyFit, Shape, SizeRequest, Topolo
 use etherweave_primitives::{InputError, InputErrors};
 
 /// Parameters that generate a fabric.
-pub trait Family: Sized {
+pub trait Family {
     /// The fabric with these parameters.
     ///
     /// # Errors
@@ -12,13 +12,17 @@ pub trait Family: Sized {
     fn generate(&self) -> Result<Topology, InputErrors>;
 
     /// Small valid members, for documentation and for tests that every family must pass.
-    fn examples() -> Vec<Self>;
+    fn examples() -> Vec<Self>
+    where
+        Self: Sized;
 
     /// The members that satisfy a request.
     ///
     /// # Errors
     /// When the radix is too small for the family, or the family has no member with so many hosts.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError>;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError>
+    where
+        Self: Sized;
 
     /// Where what was built differs from the plan.
     fn as_built(&self) -> &AsBuilt;

@@ -1,8 +1,10 @@
 //! The families, listed once: a family is a file in `kind`, its module and its entry here.
 
+use std::ops::Deref;
+
 use etherweave_primitives::{InputError, InputErrors};
 
-use crate::{AsBuilt, Bisection, Distances, Family, FamilyFit, Shape, SizeRequest, Topology};
+use crate::{Bisection, Distances, Family, FamilyFit, SizeRequest, Topology};
 
 mod custom;
 mod dragonfly;
@@ -43,17 +45,6 @@ macro_rules! families {
                 }
             }
 
-            /// The fabric with these parameters.
-            ///
-            /// # Errors
-            /// When a parameter is out of range or the links do not make a valid fabric.
-            pub fn generate(&self) -> Result<Topology, InputErrors> {
-                let generated = match self {
-                    $(Self::$family(parameters) => parameters.generate(),)*
-                };
-                generated.map_err(|error| error.within(self.name()))
-            }
-
             /// Small valid members of every family.
             pub fn examples() -> Vec<TopologyKind> {
                 let families = [$($family::examples().into_iter().map(Self::$family).collect::<Vec<_>>()),*];
@@ -64,43 +55,14 @@ macro_rules! families {
             pub fn fits(request: &SizeRequest) -> Vec<(&'static str, Result<FamilyFit<TopologyKind>, InputError>)> {
                 vec![$(($name, $family::fit(request).map(|fit| fit.map(Self::$family)))),*]
             }
+        }
 
-            /// Where what was built differs from the plan.
-            pub fn as_built(&self) -> &AsBuilt {
-                match self {
-                    $(Self::$family(parameters) => parameters.as_built(),)*
-                }
-            }
+        impl Deref for TopologyKind {
+            type Target = dyn Family;
 
-            /// The order in which switches are joined, where they are as planned.
-            pub fn shape(&self) -> Shape {
+            fn deref(&self) -> &Self::Target {
                 match self {
-                    $(Self::$family(parameters) => parameters.shape(),)*
-                }
-            }
-
-            /// Hosts by formula, for valid parameters: members too large to be built have a count too.
-            pub fn hosts_planned(&self) -> u64 {
-                match self {
-                    $(Self::$family(parameters) => parameters.hosts_planned(),)*
-                }
-            }
-
-            /// The bisection by formula; none where no formula is known, or where it does not hold because the fabric
-            /// was not built as planned.
-            pub fn bisection(&self) -> Option<Bisection> {
-                match self {
-                    $(Self::$family(parameters) if parameters.as_built().is_regular() => parameters.bisection(),)*
-                    $(Self::$family(_) => None,)*
-                }
-            }
-
-            /// How far hosts are apart by formula; none where no formula is known, or where it does not hold because
-            /// the fabric was not built as planned.
-            pub fn distances(&self) -> Option<Distances> {
-                match self {
-                    $(Self::$family(parameters) if parameters.as_built().is_regular() => parameters.distances(),)*
-                    $(Self::$family(_) => None,)*
+                    $(Self::$family(parameters) => parameters,)*
                 }
             }
         }
@@ -136,4 +98,26 @@ families! {
     mesh::Mesh = "mesh",
     /// Links listed one by one.
     custom::Custom = "custom",
+}
+
+impl TopologyKind {
+    /// The fabric with these parameters.
+    ///
+    /// # Errors
+    /// When a parameter is out of range or the links do not make a valid fabric.
+    pub fn generate(&self) -> Result<Topology, InputErrors> {
+        (**self).generate().map_err(|error| error.within(self.name()))
+    }
+
+    /// The bisection by formula; none where no formula is known, or where it does not hold because the fabric was not
+    /// built as planned.
+    pub fn bisection(&self) -> Option<Bisection> {
+        if self.as_built().is_regular() { (**self).bisection() } else { None }
+    }
+
+    /// How far hosts are apart by formula; none where no formula is known, or where it does not hold because the fabric
+    /// was not built as planned.
+    pub fn distances(&self) -> Option<Distances> {
+        if self.as_built().is_regular() { (**self).distances() } else { None }
+    }
 }

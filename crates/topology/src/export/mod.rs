@@ -27,7 +27,7 @@ mod slurm_names;
 mod text;
 
 use crate::Topology;
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, params};
 
 /// One text of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,46 +44,32 @@ impl ExportFile {
     }
 }
 
-/// Names in exports of what a fabric itself has no name for.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ExportNames {
-    /// The fabric. Default "fabric".
-    pub fabric: String,
-    /// Beginning of a cable's label, before its number. Default "C".
-    pub cable: String,
-    /// NetBox: the site of all devices. Default "Site".
-    pub site: String,
-    /// NetBox: what the name of a rack begins with, before the name of the switch that stands in it with its hosts;
-    /// switches without hosts get none. Default "", no racks.
-    pub rack: String,
-    /// NetBox: the manufacturer of both device types. Default "Generic".
-    pub manufacturer: String,
-    /// NetBox: role and device type of hosts. Default "Host".
-    pub host: String,
-    /// NetBox: role and device type of switches. Default "Switch".
-    pub switch: String,
-    /// NetBox: the interface of a host. Default "eth0".
-    pub host_interface: String,
-    /// NetBox: what the interface of a switch begins with, before its port. Default "port".
-    pub switch_interface: String,
-    /// NetBox: the type of copper cables. Default "dac-passive".
-    pub copper: String,
-    /// NetBox: the type of optical cables. Default "aoc".
-    pub optical: String,
-}
-
-impl Default for ExportNames {
-    fn default() -> Self {
-        let [fabric, cable, site, rack, manufacturer, host, switch] =
-            ["fabric", "C", "Site", "", "Generic", "Host", "Switch"].map(str::to_owned);
-        let [host_interface, switch_interface, copper, optical] =
-            ["eth0", "port", "dac-passive", "aoc"].map(str::to_owned);
-        #[rustfmt::skip]
-        let names = ExportNames {
-            fabric, cable, site, rack, manufacturer, host, switch, host_interface, switch_interface, copper, optical,
-        };
-        names
+params! {
+    /// Names in exports of what a fabric itself has no name for.
+    pub struct ExportNames {
+        /// The fabric. Default "fabric".
+        pub fabric: String = "fabric".to_owned(),
+        /// Beginning of a cable's label, before its number. Default "C".
+        pub cable: String = "C".to_owned(),
+        /// NetBox: the site of all devices. Default "Site".
+        pub site: String = "Site".to_owned(),
+        /// NetBox: what the name of a rack begins with, before the name of the switch that stands in it with its hosts;
+        /// switches without hosts get none. Default "", no racks.
+        pub rack: String = String::new(),
+        /// NetBox: the manufacturer of both device types. Default "Generic".
+        pub manufacturer: String = "Generic".to_owned(),
+        /// NetBox: role and device type of hosts. Default "Host".
+        pub host: String = "Host".to_owned(),
+        /// NetBox: role and device type of switches. Default "Switch".
+        pub switch: String = "Switch".to_owned(),
+        /// NetBox: the interface of a host. Default "eth0".
+        pub host_interface: String = "eth0".to_owned(),
+        /// NetBox: what the interface of a switch begins with, before its port. Default "port".
+        pub switch_interface: String = "port".to_owned(),
+        /// NetBox: the type of copper cables. Default "dac-passive".
+        pub copper: String = "dac-passive".to_owned(),
+        /// NetBox: the type of optical cables. Default "aoc".
+        pub optical: String = "aoc".to_owned(),
     }
 }
 
