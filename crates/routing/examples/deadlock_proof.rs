@@ -23,7 +23,7 @@ fn main() {
             topology.hosts(),
             start.elapsed()
         );
-        RoutingKind::ALL.iter().for_each(|kind| time(&topology, *kind));
+        RoutingKind::all().into_iter().for_each(|kind| time(&topology, kind));
     }
 }
 

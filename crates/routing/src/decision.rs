@@ -1,8 +1,8 @@
-//! The two decisions for a packet: legality and preference.
+//! The channels that are legal for a packet.
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 
-use crate::{ChannelHop, FlowKey};
+use crate::ChannelHop;
 
 /// Routing: the channels and hops that are legal.
 pub trait Routing: Send + Sync {
@@ -22,13 +22,4 @@ pub trait Routing: Send + Sync {
         self.candidates(at, dst, &mut candidates);
         out.extend(candidates.into_iter().map(ChannelHop::first));
     }
-}
-
-/// Selection among the legal channels for a flow.
-pub trait Selection: Send + Sync {
-    /// The channel that a packet of flow `key` takes out of switch `at`.
-    ///
-    /// # Panics
-    /// When there are no candidates.
-    fn pick(&self, at: SwitchId, key: &FlowKey, candidates: &[ChannelId]) -> ChannelId;
 }

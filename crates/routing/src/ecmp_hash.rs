@@ -3,7 +3,7 @@
 use etherweave_primitives::{ChannelId, SwitchId, mix};
 use etherweave_topology::{Node, Topology};
 
-use crate::{FlowKey, Selection};
+use crate::FlowKey;
 
 /// Domains of the two hashes, so that they are independent (fractional digits of π).
 const NEXT_HOP: u64 = 0x243f_6a88_85a3_08d3;
@@ -86,8 +86,12 @@ pub struct HashSelection {
     port_channels: Vec<u32>,
 }
 
-impl Selection for HashSelection {
-    fn pick(&self, at: SwitchId, key: &FlowKey, candidates: &[ChannelId]) -> ChannelId {
+impl HashSelection {
+    /// The channel that a packet of flow `key` takes out of switch `at`.
+    ///
+    /// # Panics
+    /// When there are no candidates.
+    pub fn pick(&self, at: SwitchId, key: &FlowKey, candidates: &[ChannelId]) -> ChannelId {
         match candidates {
             [] => panic!("a selection picks among at least one candidate"),
             &[only] => only,
@@ -99,9 +103,7 @@ impl Selection for HashSelection {
             }
         }
     }
-}
 
-impl HashSelection {
     /// The candidates towards the chosen next hop.
     fn next_hop<'a>(&self, word: u64, candidates: &'a [ChannelId]) -> &'a [ChannelId] {
         if !self.has_bundles {

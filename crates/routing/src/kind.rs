@@ -124,7 +124,7 @@ macro_rules! table_of {
         None
     };
     ($routing:ident $own:ident) => {
-        ($own != RoutingParams::DEFAULT).then_some(RoutingWithParams::$routing($own))
+        ($own != Default::default()).then_some(RoutingWithParams::$routing($own))
     };
 }
 
@@ -149,10 +149,7 @@ macro_rules! plan_of {
 }
 
 /// Parameters of a routing: `[routing.ugal_local]` in a scenario.
-trait RoutingParams: Copy + PartialEq + serde::Serialize + for<'de> Deserialize<'de> + JsonSchema {
-    /// Parameters for which the routing's name alone stands.
-    const DEFAULT: Self;
-
+trait RoutingParams: Copy + Default + PartialEq + serde::Serialize + for<'de> Deserialize<'de> + JsonSchema {
     /// Rejects values out of range.
     ///
     /// # Errors
@@ -203,8 +200,10 @@ macro_rules! routings {
 
         impl RoutingKind {
             /// Every member, with the parameters that its name alone stands for.
-            pub const ALL: &[RoutingKind] =
-                &[$(RoutingKind::$routing $((<$params as RoutingParams>::DEFAULT))?),*];
+            pub fn all() -> Vec<RoutingKind> {
+                vec![$(RoutingKind::$routing $((<$params>::default()))?),*]
+            }
+
             const NAMES: &[&str] = &[$($name),*];
 
             /// Returns the name of the routing in a scenario.
@@ -216,7 +215,7 @@ macro_rules! routings {
 
             /// The routing of a name.
             pub fn named(name: &str) -> Option<RoutingKind> {
-                RoutingKind::ALL.iter().copied().find(|kind| kind.name() == name)
+                RoutingKind::all().into_iter().find(|kind| kind.name() == name)
             }
 
             /// The routing of a name, with the parameters that are the next value of a table.
@@ -519,7 +518,7 @@ impl RoutingKind {
 
     /// Names what works on a fabric instead; where nothing does, what is wrong with the fabric.
     fn unsuited(self, fabric: FabricOf<'_>, wrong: Option<InputError>) -> InputError {
-        let others = RoutingKind::ALL.iter().filter(|&&other| other != self);
+        let others = RoutingKind::all().into_iter().filter(|&other| other != self);
         let names: Vec<_> = others.filter(|other| other.works_on(fabric)).map(|other| other.name()).collect();
         let mistake = match wrong {
             Some(wrong) if names.is_empty() => {
@@ -542,7 +541,7 @@ const NO_DECISION: &str = "no routing decides for every packet on this fabric";
 /// The fabrics on which some routing decides for every packet, in words.
 fn suited_fabrics() -> Vec<&'static str> {
     let mut all = Vec::new();
-    for fabric in RoutingKind::ALL.iter().flat_map(|kind| kind.fabrics()) {
+    for fabric in RoutingKind::all().into_iter().flat_map(RoutingKind::fabrics) {
         if !all.contains(fabric) {
             all.push(*fabric);
         }

@@ -3,7 +3,7 @@
 //! - A [`Routing`] says what is *legal*: at this switch, arrived by this hop, towards this host, these channels on
 //!   these priorities. It knows neither packet nor queue, so deadlock freedom can be proved offline: by [`prove`] at
 //!   any size, by [`dependency_cycle`] packet by packet.
-//! - A [`Selection`] says what is *preferred* among the legal: a hash of the flow.
+//! - A [`HashSelection`] picks what is *preferred* among the legal: by a hash of the flow, or by its destination.
 //! - [`RoutingKind`] and [`SelectionKind`] list the members and build them for a topology: as [`Legality`], with
 //!   priorities and computed from coordinates where the fabric is regular, or as [`RoutingTable`],
 //!   for routings that depend on the destination alone.
@@ -60,7 +60,7 @@ mod tree;
 
 pub use channel_order::ChannelOrder;
 pub use deadlock::dependency_cycle;
-pub use decision::{Routing, Selection};
+pub use decision::Routing;
 pub use ecmp_hash::{DestinationModulo, EcmpHash, HashSelection};
 pub use flow::FlowKey;
 pub use hop::ChannelHop;

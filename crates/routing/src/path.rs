@@ -3,16 +3,16 @@
 use etherweave_primitives::{ChannelId, InputError, Priority, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use crate::{ChannelHop, FlowKey, Routing, Selection};
+use crate::{ChannelHop, FlowKey, HashSelection, Routing};
 
 /// The channels of a flow from its host to its destination, both host links included.
 ///
 /// # Errors
 /// When the path ends before the destination or returns to a switch.
-pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
+pub fn path<R: Routing + ?Sized>(
     topology: &Topology,
     routing: &R,
-    selection: &S,
+    selection: &HashSelection,
     key: &FlowKey,
 ) -> Result<Vec<ChannelId>, InputError> {
     let mut finder = PathFinder::default();
@@ -35,11 +35,11 @@ impl PathFinder {
     ///
     /// # Errors
     /// Those of [`path`].
-    pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
+    pub fn path<R: Routing + ?Sized>(
         &mut self,
         topology: &Topology,
         routing: &R,
-        selection: &S,
+        selection: &HashSelection,
         key: &FlowKey,
     ) -> Result<&[ChannelId], InputError> {
         let PathFinder { channels, visited, hops, candidates } = self;

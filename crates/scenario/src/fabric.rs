@@ -316,7 +316,7 @@ impl Fabric {
 }
 
 fn routing_named(name: &str) -> Result<RoutingKind, InputError> {
-    let known: Vec<_> = RoutingKind::ALL.iter().map(|kind| kind.name()).collect();
+    let known: Vec<_> = RoutingKind::all().into_iter().map(RoutingKind::name).collect();
     RoutingKind::named(name).ok_or_else(|| {
         InputError::new("routing", format!("unknown name `{name}`"), format!("one of {}", known.join(", ")))
     })

@@ -14,36 +14,31 @@
 //!
 //! Source: `src/graph/tuning.cc` and `src/graph/connect.cc` of NCCL 2.21.5.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Rank};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Rank, params};
 
 use crate::collective::{Algorithm, BLOCKING, Channels, Collective, Communicator, FlowOp, Library, Protocol, Rule};
 use crate::{ALL_LINKS, GraphBuilder, GraphOp, NodeId, Op, limits::positive};
 
-/// Accelerators that are joined by links of their own (`node`).
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AcceleratorNode {
-    /// Number of accelerators; 1 where there are no such links.
-    pub accelerators: u32,
-    /// Bus bandwidth of a collective in the node, as nccl-tests prints it.
-    pub rate: BitRate,
-    /// Time that each collective in the node takes besides.
-    pub latency: Duration,
-    /// Rate of an accelerator's links where switches of the node add up (NVLS): the faster of this and the ring is
-    /// taken for an all-reduce, an all-gather and a reduce-scatter. Absent: switches add up nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reduction_rate: Option<BitRate>,
-    /// Whether every pair has links of its own instead of a switch, so that fewer accelerators than all of the node
-    /// reach their share of the bandwidth: (n - 1) / (accelerators - 1) of it. Default false.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_mesh: bool,
-}
-
-impl Default for AcceleratorNode {
-    /// Eight H100 joined by NVLink: what a health check of a provider expects (460 GB/s), and an assumed latency.
-    fn default() -> AcceleratorNode {
-        let (rate, latency) = (BitRate::from_gbps(3_680), Duration::from_us(10));
-        AcceleratorNode { accelerators: 8, rate, latency, reduction_rate: None, is_mesh: false }
+params! {
+    /// Accelerators that are joined by links of their own (`node`).
+    #[derive(Eq)]
+    pub struct AcceleratorNode {
+        /// Number of accelerators; 1 where there are no such links.
+        // Defaults: eight H100 joined by NVLink, what a health check of a provider expects (460 GB/s), and an assumed
+        // latency.
+        pub accelerators: u32 = 8,
+        /// Bus bandwidth of a collective in the node, as nccl-tests prints it.
+        pub rate: BitRate = BitRate::from_gbps(3_680),
+        /// Time that each collective in the node takes besides.
+        pub latency: Duration = Duration::from_us(10),
+        /// Rate of an accelerator's links where switches of the node add up (NVLS): the faster of this and the ring is
+        /// taken for an all-reduce, an all-gather and a reduce-scatter. Absent: switches add up nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub reduction_rate: Option<BitRate> = None,
+        /// Whether every pair has links of its own instead of a switch, so that fewer accelerators than all of the node
+        /// reach their share of the bandwidth: (n - 1) / (accelerators - 1) of it. Default false.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        pub is_mesh: bool = false,
     }
 }
 

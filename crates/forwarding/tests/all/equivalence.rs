@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::fabrics::{graph, hosts, switches};
+use crate::fabrics::{graph, hosts, ports_by_host, switches};
 use etherweave_forwarding::{
     AddressPlan, CompactionKind, FlowTable, MinimalRouting, PacketHeader, PlanKind, RegionRoutes, Rule, Sources,
     Ternary, prove,
@@ -14,12 +14,6 @@ use etherweave_topology::{Dragonfly, Family, FoldedClos, Topology, TopologyKind}
 use proptest::prelude::*;
 
 const ANY_FABRIC: [RoutingKind; 2] = [RoutingKind::UpDown, RoutingKind::ShortestPath];
-
-/// Ports towards a host: the routing asked for this host alone.
-fn wanted(minimal: &MinimalRouting<'_>, flat: &AddressPlan, at: SwitchId) -> Vec<BTreeSet<Port>> {
-    let routes = RegionRoutes::of(minimal, flat, at);
-    routes.entries.iter().map(|entry| routes.sets.get(entry.action).iter().copied().collect()).collect()
-}
 
 /// Ports that packets of any source take.
 fn taken(table: &FlowTable, plan: &AddressPlan, dst: HostId) -> BTreeSet<Port> {
@@ -41,7 +35,7 @@ fn check(topology: &Topology, minimal: &MinimalRouting<'_>) {
         let mut sources = Sources::of(&plan);
         // A few switches of a large fabric, all of a small one.
         for at in switches(topology).step_by(1 + topology.switches() * topology.hosts() / 4_000) {
-            let wanted = wanted(minimal, &flat, at);
+            let wanted = ports_by_host(minimal, &flat, at);
             let routes = RegionRoutes::of(minimal, &plan, at);
             assert_eq!(minimal.view(at).entries(&plan.root()), routes.entries.len() as u64, "entries by own path");
             for compaction in CompactionKind::ALL {

@@ -52,7 +52,7 @@ fn tables(small: &Small) -> FabricTables<'_> {
 
 fn each(mut check: impl FnMut(RoutingKind, &Small, &str)) {
     for small in small::all() {
-        for &routing in RoutingKind::ALL.iter().filter(|routing| routing.works_on(&tables(&small))) {
+        for routing in RoutingKind::all().into_iter().filter(|routing| routing.works_on(&tables(&small))) {
             check(routing, &small, &format!("{} on {} switches", routing.name(), small.topology.switches()));
         }
     }
@@ -191,7 +191,7 @@ fn long_ring() -> Topology {
 fn on_a_fabric_that_no_decision_suits_the_error_says_so_and_names_those_that_exist() {
     let ring = long_ring();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
-    for &routing in RoutingKind::ALL {
+    for routing in RoutingKind::all() {
         let error = run.try_of(routing, &ring, 1).unwrap_err().to_string();
         let expected = "; no routing decides for every packet on this fabric";
         assert!(error.ends_with(expected) && !error.contains("one of  on"), "{}: {error}", routing.name());

@@ -76,7 +76,7 @@ fn tree() -> Topology {
 fn adaptive() -> Vec<RoutingKind> {
     let topology = tree();
     let taken = |kind: RoutingKind, queue| kind.with(&topology, TakenBeside(queue)).ok();
-    RoutingKind::ALL.iter().copied().filter(|&kind| taken(kind, 0) != taken(kind, 30)).collect()
+    RoutingKind::all().into_iter().filter(|&kind| taken(kind, 0) != taken(kind, 30)).collect()
 }
 
 #[test]

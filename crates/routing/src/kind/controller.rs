@@ -41,35 +41,28 @@ params! {
     }
 }
 
-/// How a controller of a run measures: `[controller]`.
-///
-/// It is like Hedera with `interval = "5s"`, `reaction = "10s"` and `flow_min = 0.1` (Al-Fares et al., NSDI 2010,
-/// section 4), which reads flow counters of switches every five seconds and places flows above a tenth of a link; with
-/// `reaction = "3ms"` and `sampling` like Planck (Rasley et al., SIGCOMM 2014), which samples packets; with
-/// `change_max` like MicroTE (Benson et al., CoNEXT 2011), which reroutes what it can predict.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct MeasurementParams {
-    /// Longest time from a change of the traffic until the rules for it are active at all switches. Default "70ms".
-    pub reaction: Duration,
-    /// Time between two readings of counters, a hundredth to a half of the reaction. Absent: a third of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Duration>,
-    /// Share of its link from which on what a host sends to another group in an interval is a large flow, which alone
-    /// is rerouted, 0 to 1. Default 0: everything is.
-    pub flow_min: f64,
-    /// Packets of a host of which one is counted, 1 to 65,536. Default 1: all are.
-    pub sampling: u32,
-    /// Share by which what a group sends to another may differ from the interval before, 0 to 1: what changes more is
-    /// not predictable and keeps its minimal paths. Absent: all is rerouted, whatever it was before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub change_max: Option<f64>,
-}
-
-impl Default for MeasurementParams {
-    fn default() -> MeasurementParams {
-        let ControllerParams { reaction } = ControllerParams::default();
-        MeasurementParams { reaction, interval: None, flow_min: 0.0, sampling: 1, change_max: None }
+params! {
+    /// How a controller of a run measures: `[controller]`.
+    ///
+    /// It is like Hedera with `interval = "5s"`, `reaction = "10s"` and `flow_min = 0.1` (Al-Fares et al., NSDI 2010,
+    /// section 4), which reads flow counters of switches every five seconds and places flows above a tenth of a link;
+    /// with `reaction = "3ms"` and `sampling` like Planck (Rasley et al., SIGCOMM 2014), which samples packets; with
+    /// `change_max` like MicroTE (Benson et al., CoNEXT 2011), which reroutes what it can predict.
+    pub struct MeasurementParams {
+        /// Longest time from a change of the traffic until the rules for it are active at all switches. Default "70ms".
+        pub reaction: Duration = ControllerParams::default().reaction,
+        /// Time between two readings of counters, a hundredth to a half of the reaction. Absent: a third of it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub interval: Option<Duration> = None,
+        /// Share of its link from which on what a host sends to another group in an interval is a large flow, which
+        /// alone is rerouted, 0 to 1. Default 0: everything is.
+        pub flow_min: f64 = 0.0,
+        /// Packets of a host of which one is counted, 1 to 65,536. Default 1: all are.
+        pub sampling: u32 = 1,
+        /// Share by which what a group sends to another may differ from the interval before, 0 to 1: what changes more
+        /// is not predictable and keeps its minimal paths. Absent: all is rerouted, whatever it was before.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub change_max: Option<f64> = None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A tree whose traffic uses as few links as it needs, so that the others can sleep.
 
-use etherweave_primitives::{HostId, InputError, Time};
+use etherweave_primitives::{HostId, InputError, Time, params};
 use etherweave_topology::{LinkClass, Topology};
 use etherweave_workload::Destinations;
 
@@ -30,24 +30,17 @@ pub struct ElasticTree {
     known: Option<KnownClimbs>,
 }
 
-/// Parameters of a tree that uses few links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ElasticTreeParams {
-    /// Share of its rate that a link may carry before another link is used [percent], 1..=100; the rest is a safety
-    /// margin. Default 90: hosts that flow control holds back never send more than the links take.
-    pub load_percent_max: u32,
-}
-
-impl Default for ElasticTreeParams {
-    fn default() -> ElasticTreeParams {
-        ElasticTreeParams::DEFAULT
+params! {
+    /// Parameters of a tree that uses few links.
+    #[derive(Copy, Eq)]
+    pub struct ElasticTreeParams {
+        /// Share of its rate that a link may carry before another link is used [percent], 1..=100; the rest is a safety
+        /// margin. Default 90: hosts that flow control holds back never send more than the links take.
+        pub load_percent_max: u32 = 90,
     }
 }
 
 impl RoutingParams for ElasticTreeParams {
-    const DEFAULT: ElasticTreeParams = ElasticTreeParams { load_percent_max: 90 };
-
     fn check(&self) -> Result<(), InputError> {
         let load = self.load_percent_max;
         InputError::unless((1..=100).contains(&load), "load_percent_max", load, "1 to 100")
@@ -206,7 +199,7 @@ mod tests {
     }
 
     fn elastic(topology: &Topology) -> ElasticTree {
-        ElasticTree::new(ElasticPlan::of(topology).unwrap(), ElasticTreeParams::DEFAULT)
+        ElasticTree::new(ElasticPlan::of(topology).unwrap(), ElasticTreeParams::default())
     }
 
     /// Ports by which packets of many flows from host 0 leave a switch.

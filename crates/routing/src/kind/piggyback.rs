@@ -1,5 +1,7 @@
 //! PB: UGAL-L, and a non-minimal path whenever the group knows the minimal path's global link to be saturated.
 
+use etherweave_primitives::params;
+
 use super::{RoutingParams, ugal_local::choose, ugal_local::is_longer};
 use crate::per_packet::dragonfly::by_link;
 use crate::per_packet::{
@@ -7,30 +9,23 @@ use crate::per_packet::{
     RoutedPacket, Saturation,
 };
 
-/// Parameters of piggybacking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PiggybackParams {
-    /// Largest excess of the weighed queue of the minimal path over that of the other before packets leave it
-    /// [packets], 0..=65535. Default 0.
-    pub threshold: u16,
-    /// Queue of a global port, as a share of the mean of its switch's global ports, above which the port is saturated
-    /// [percent], 0..=65535. Default 200.
-    pub saturation_percent: u16,
-    /// Queue that is added to that share [packets], 0..=65535. Default 5.
-    pub saturation_packets: u16,
-}
-
-/// FOGSim.
-impl RoutingParams for PiggybackParams {
-    const DEFAULT: PiggybackParams = PiggybackParams { threshold: 0, saturation_percent: 200, saturation_packets: 5 };
-}
-
-impl Default for PiggybackParams {
-    fn default() -> PiggybackParams {
-        PiggybackParams::DEFAULT
+params! {
+    /// Parameters of piggybacking.
+    #[derive(Copy, Eq)]
+    pub struct PiggybackParams {
+        // Defaults of FOGSim.
+        /// Largest excess of the weighed queue of the minimal path over that of the other before packets leave it
+        /// [packets], 0..=65535. Default 0.
+        pub threshold: u16 = 0,
+        /// Queue of a global port, as a share of the mean of its switch's global ports, above which the port is
+        /// saturated [percent], 0..=65535. Default 200.
+        pub saturation_percent: u16 = 200,
+        /// Queue that is added to that share [packets], 0..=65535. Default 5.
+        pub saturation_packets: u16 = 5,
     }
 }
+
+impl RoutingParams for PiggybackParams {}
 
 /// Jiang, Kim and Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA 2009, section 3.3:
 /// switches report to each other in every packet which of their global links are saturated.
@@ -46,7 +41,7 @@ pub struct Piggyback {
 impl Piggyback {
     /// Piggybacking with the parameters of FOGSim.
     pub fn new(plan: DragonflyPlan) -> Piggyback {
-        Piggyback::of(plan, PiggybackParams::DEFAULT)
+        Piggyback::of(plan, PiggybackParams::default())
     }
 
     /// Piggybacking with these parameters.

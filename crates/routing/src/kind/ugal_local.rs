@@ -1,30 +1,25 @@
 //! UGAL-L: minimal or by another group, whichever the first switch sees the shorter queue for.
 
+use etherweave_primitives::params;
+
 use super::RoutingParams;
 use crate::per_packet::dragonfly::{ANYWHERE, PathChoice, VIA, by_link};
 use crate::per_packet::{
     DragonflyPlan, InputChannel, LoadScope, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket,
 };
 
-/// Parameters of routings that compare a minimal path with another by their queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct UgalParams {
-    /// Largest excess of the weighed queue of the minimal path over that of the other before packets leave it
-    /// [packets], 0..=65535. Default 0.
-    pub threshold: u16,
-}
-
-/// FOGSim: 0.
-impl RoutingParams for UgalParams {
-    const DEFAULT: UgalParams = UgalParams { threshold: 0 };
-}
-
-impl Default for UgalParams {
-    fn default() -> UgalParams {
-        UgalParams::DEFAULT
+params! {
+    /// Parameters of routings that compare a minimal path with another by their queues.
+    #[derive(Copy, Eq)]
+    pub struct UgalParams {
+        // Default of FOGSim.
+        /// Largest excess of the weighed queue of the minimal path over that of the other before packets leave it
+        /// [packets], 0..=65535. Default 0.
+        pub threshold: u16 = 0,
     }
 }
+
+impl RoutingParams for UgalParams {}
 
 /// Singh, "Load-balanced routing in interconnection networks", 2005, with local queues only, as Kim et al., ISCA 2008,
 /// section 4.2: minimal when its queue times its links is not above the same of the non-minimal path and a threshold.

@@ -1,6 +1,6 @@
 //! ECMP, spraying and flowlets on a tree: up by hash, and down by the only path.
 
-use etherweave_primitives::{Duration, InputError};
+use etherweave_primitives::{Duration, InputError, params};
 
 use super::RoutingParams;
 use crate::per_packet::{
@@ -8,19 +8,18 @@ use crate::per_packet::{
 };
 use crate::{per_packet::choice::any, per_packet::clos::ClosPlan, per_packet::clos::HostPlace};
 
-/// Parameters of flowlets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FlowletParams {
-    /// Time without a packet from a host to another after which their next packet may take another port, "1ns" to
-    /// "4s" in whole nanoseconds. Default "1us".
-    pub gap: Duration,
+params! {
+    /// Parameters of flowlets.
+    #[derive(Copy, Eq)]
+    pub struct FlowletParams {
+        /// Time without a packet from a host to another after which their next packet may take another port, "1ns" to
+        /// "4s" in whole nanoseconds. Default "1us".
+        // Five packets of 1,000 bytes at 40 Gb/s.
+        pub gap: Duration = Duration::from_ns(1_000),
+    }
 }
 
-/// Five packets of 1,000 bytes at 40 Gb/s.
 impl RoutingParams for FlowletParams {
-    const DEFAULT: FlowletParams = FlowletParams { gap: Duration::from_ns(1_000) };
-
     fn check(&self) -> Result<(), InputError> {
         let is_whole = self.gap.as_ps().is_multiple_of(NS);
         let is_within = (NS..=GAP_MAX_NS * NS).contains(&self.gap.as_ps());
@@ -32,12 +31,6 @@ impl RoutingParams for FlowletParams {
 const NS: u64 = 1_000;
 /// Longest gap of flowlets [ns].
 const GAP_MAX_NS: u64 = 4_000_000_000;
-
-impl Default for FlowletParams {
-    fn default() -> FlowletParams {
-        FlowletParams::DEFAULT
-    }
-}
 
 impl FlowletParams {
     /// How long packets keep their hash.

@@ -85,7 +85,7 @@ impl ByCaller {
 /// Names the routings whose choice it can replace.
 pub fn check_replaced(routing: RoutingKind) -> Result<(), InputError> {
     let is_of_tree = |kind: &RoutingKind| kind.fabrics() == [ClosPlan::FABRIC];
-    let known: Vec<&str> = RoutingKind::ALL.iter().filter(|kind| is_of_tree(kind)).map(|kind| kind.name()).collect();
+    let known: Vec<&str> = RoutingKind::all().into_iter().filter(is_of_tree).map(RoutingKind::name).collect();
     InputError::unless(
         is_of_tree(&routing),
         "routing",

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
-use etherweave_routing::{DestinationModulo, EcmpHash, FlowKey, Routing, RoutingKind, Selection, path};
+use etherweave_routing::{DestinationModulo, EcmpHash, FlowKey, Routing, RoutingKind, path};
 use etherweave_topology::{Family, FatTree, KAryFatTree, Topology};
 
 const FLOWS: u64 = 40_000;

@@ -417,7 +417,7 @@ fn links_taken(scenario: &Scenario, topology: &Topology, shortest: f64) -> f64 {
     }
     // A decision without a plan of its own chooses among the paths of others.
     let is_known = |other: &RoutingKind| if kind.has_plan() { *other == kind } else { !other.is_by_flow() };
-    let plans = RoutingKind::ALL.iter().filter(|other| is_known(other) && other.has_plan());
+    let plans = RoutingKind::all().into_iter().filter(|other| is_known(other) && other.has_plan());
     let links = plans.filter_map(|plan| plan.legality(topology).ok()).map(|legality| legality.hops_max() + 2);
     shortest.midpoint(shortest.max(links.max().map_or(0.0, f64::from)))
 }

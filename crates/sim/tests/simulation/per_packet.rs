@@ -47,7 +47,7 @@ pub fn each(mut check: impl FnMut(RoutingKind, &Topology, PreparedRouting)) {
     static DEFAULT: LazyLock<TableParams> = LazyLock::new(TableParams::default);
     for small::Small { kind, topology, .. } in &small::all() {
         let tables = FabricTables { kind, topology, params: &DEFAULT };
-        for &routing in RoutingKind::ALL {
+        for routing in RoutingKind::all() {
             if let Ok(prepared) = PreparedRouting::new(routing, &tables) {
                 check(routing, topology, prepared);
             }

@@ -10,7 +10,7 @@
 //! Constants are for 100 Gb/s and a round trip of 12 us, and are scaled by the bandwidth-delay product and the target.
 //! Those that table 3-76 names are taken from the reference simulator uet-htsim (`uec.cpp`, `initNscc`).
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time, params};
 
 use crate::state_word::joined;
 
@@ -26,27 +26,20 @@ pub enum NsccVariant {
     Htsim,
 }
 
-/// Network-signalled congestion control.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Nscc {
-    /// Round trip of a full packet on the longest idle path (config_base_rtt), 100 ns to 10 ms. Default "12us".
-    pub base_round_trip: Duration,
-    /// Queueing delay up to which the window grows. Default: three quarters of `base_round_trip`, for switches that
-    /// trim; the specification has all of it for others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target_delay: Option<Duration>,
-    /// First window. Default: the largest, one and a half bandwidth-delay products.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial_window: Option<Bytes>,
-    /// Text that it follows. Default "specification".
-    pub variant: NsccVariant,
-}
-
-impl Default for Nscc {
-    fn default() -> Self {
-        let base_round_trip = Duration::from_us(12);
-        Nscc { base_round_trip, target_delay: None, initial_window: None, variant: NsccVariant::Specification }
+params! {
+    /// Network-signalled congestion control.
+    pub struct Nscc {
+        /// Round trip of a full packet on the longest idle path (config_base_rtt), 100 ns to 10 ms. Default "12us".
+        pub base_round_trip: Duration = Duration::from_us(12),
+        /// Queueing delay up to which the window grows. Default: three quarters of `base_round_trip`, for switches that
+        /// trim; the specification has all of it for others.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub target_delay: Option<Duration> = None,
+        /// First window. Default: the largest, one and a half bandwidth-delay products.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub initial_window: Option<Bytes> = None,
+        /// Text that it follows. Default "specification".
+        pub variant: NsccVariant = NsccVariant::Specification,
     }
 }
 

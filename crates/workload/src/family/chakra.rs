@@ -14,7 +14,7 @@ mod writer;
 
 use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
-use etherweave_primitives::{BitRate, Duration, InputError, InputErrors};
+use etherweave_primitives::{BitRate, Duration, InputError, InputErrors, params};
 
 use crate::{
     Graph, GraphOp, Op, TraceFile, Traffic, TrafficSize, check_graphs, collective::Library, collective::Rule,
@@ -60,41 +60,42 @@ pub enum MissingDependencies {
     Ignore,
 }
 
-/// Execution traces of Chakra (`chakra`).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Chakra {
-    /// Files beside the scenario, one of each rank: `{rank}` in the name stands for its number. A folder stands for its
-    /// files `NAME.{rank}.et`. The resolved scenario keeps the path.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// SHA-256 that all files one after another must have, in hexadecimal. Absent: any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    /// Members of each process group by its name, besides those that traces define; `groups_file = "NAME"` reads them
-    /// from beside the scenario.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub groups: BTreeMap<String, Vec<u32>>,
-    /// Whether nodes wait for those in `ctrl_deps` too, not only for those in `data_deps`.
-    pub control_dependencies: bool,
-    /// Answer to nodes of an accelerator's streams for which nothing waits.
-    pub missing_dependencies: MissingDependencies,
-    /// Factor of the times of computations, 0 or more.
-    pub compute_scale: f64,
-    /// Time of an accelerator for 10^12 operations, for computations that have `num_ops` and no duration; absent: such
-    /// a computation is an error.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_teraflop: Option<Duration>,
-    /// Library whose decisions pick the algorithms of collectives.
-    pub library: Library,
-    /// Rate of a rank's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network_rate: Option<BitRate>,
-    /// Number of times that all of it is performed, each an iteration, 1 or more.
-    pub iterations: u32,
-    /// The files, open.
-    #[serde(skip)]
-    pub content: Vec<TraceFile>,
+params! {
+    /// Execution traces of Chakra (`chakra`).
+    pub struct Chakra {
+        /// Files beside the scenario, one of each rank: `{rank}` in the name stands for its number. A folder stands for
+        /// its files `NAME.{rank}.et`. The resolved scenario keeps the path.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub file: Option<String> = None,
+        /// SHA-256 that all files one after another must have, in hexadecimal. Absent: any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sha256: Option<String> = None,
+        /// Members of each process group by its name, besides those that traces define; `groups_file = "NAME"` reads
+        /// them from beside the scenario.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub groups: BTreeMap<String, Vec<u32>> = BTreeMap::new(),
+        /// Whether nodes wait for those in `ctrl_deps` too, not only for those in `data_deps`.
+        pub control_dependencies: bool = true,
+        /// Answer to nodes of an accelerator's streams for which nothing waits.
+        pub missing_dependencies: MissingDependencies = MissingDependencies::Refuse,
+        /// Factor of the times of computations, 0 or more.
+        pub compute_scale: f64 = 1.0,
+        /// Time of an accelerator for 10^12 operations, for computations that have `num_ops` and no duration; absent:
+        /// such a computation is an error.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub per_teraflop: Option<Duration> = None,
+        /// Library whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::Nccl,
+        /// Rate of a rank's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub network_rate: Option<BitRate> = None,
+        /// Number of times that all of it is performed, each an iteration, 1 or more.
+        pub iterations: u32 = 1,
+        /// The files, open.
+        #[serde(skip)]
+        // Two ranks that compute and add up a vector.
+        pub content: Vec<TraceFile> = (0..2).map(|_| TraceFile::new(writer::example(), String::new())).collect(),
+    }
 }
 
 struct Rules {
@@ -102,25 +103,6 @@ struct Rules {
     control_dependencies: bool,
     compute_scale: f64,
     per_teraflop: Option<Duration>,
-}
-
-impl Default for Chakra {
-    /// Two ranks that compute and add up a vector.
-    fn default() -> Chakra {
-        Chakra {
-            file: None,
-            sha256: None,
-            groups: BTreeMap::new(),
-            control_dependencies: true,
-            missing_dependencies: MissingDependencies::Refuse,
-            compute_scale: 1.0,
-            per_teraflop: None,
-            library: Library::Nccl,
-            network_rate: None,
-            iterations: 1,
-            content: (0..2).map(|_| TraceFile::new(writer::example(), String::new())).collect(),
-        }
-    }
 }
 
 impl Generator for Chakra {

@@ -1,24 +1,18 @@
 //! Patterns by turns: the phases of an iteration, over and over.
 
-use etherweave_primitives::{Duration, HostId, InputError, Stream, Time};
+use etherweave_primitives::{Duration, HostId, InputError, Stream, Time, params};
 
 use super::{Adversarial, Destinations, Pattern, Uniform};
 use crate::{HostGroups, HostRange};
 
-/// Every pattern of a list for a time, then the next, after the last the first again (`alternating`).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Alternating {
-    /// The patterns in turn, at least one, none that changes with time itself.
-    pub patterns: Vec<Pattern>,
-    /// Time for which each is active, above 0. The first begins with the run.
-    pub period: Duration,
-}
-
-impl Default for Alternating {
-    fn default() -> Alternating {
-        let patterns = vec![Pattern::Uniform(Uniform::default()), Pattern::Adversarial(Adversarial::default())];
-        Alternating { patterns, period: Duration::from_us(50) }
+params! {
+    /// Every pattern of a list for a time, then the next, after the last the first again (`alternating`).
+    pub struct Alternating {
+        /// The patterns in turn, at least one, none that changes with time itself.
+        pub patterns: Vec<Pattern> =
+            vec![Pattern::Uniform(Uniform::default()), Pattern::Adversarial(Adversarial::default())],
+        /// Time for which each is active, above 0. The first begins with the run.
+        pub period: Duration = Duration::from_us(50),
     }
 }
 

@@ -1,27 +1,20 @@
 //! One pattern, then another: what adaptive routing must react to.
 
-use etherweave_primitives::{Duration, HostId, InputError, Stream, Time};
+use etherweave_primitives::{Duration, HostId, InputError, Stream, Time, params};
 
 use super::{Adversarial, Destinations, Pattern, Uniform};
 use crate::{HostGroups, HostRange};
 
-/// One pattern up to an instant, another from there on (`switching`): the transient experiment of Jiang et al., 2009.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Switching {
-    /// The pattern at first, none that switches.
-    pub from: Box<Pattern>,
-    /// The pattern from then on, which may itself switch, later.
-    pub to: Box<Pattern>,
-    /// Time from the start of the run.
-    pub at: Duration,
-}
-
-impl Default for Switching {
-    fn default() -> Switching {
-        let from = Box::new(Pattern::Uniform(Uniform::default()));
-        let to = Box::new(Pattern::Adversarial(Adversarial::default()));
-        Switching { from, to, at: Duration::from_us(50) }
+params! {
+    /// One pattern up to an instant, another from there on (`switching`): the transient experiment of Jiang et al.,
+    /// 2009.
+    pub struct Switching {
+        /// The pattern at first, none that switches.
+        pub from: Box<Pattern> = Box::new(Pattern::Uniform(Uniform::default())),
+        /// The pattern from then on, which may itself switch, later.
+        pub to: Box<Pattern> = Box::new(Pattern::Adversarial(Adversarial::default())),
+        /// Time from the start of the run.
+        pub at: Duration = Duration::from_us(50),
     }
 }
 
