@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::fabrics::{graph, hosts, switches};
-use etherweave_forwarding::{AddressPlan, MinimalRouting, PlanKind, RegionRoutes};
+use crate::fabrics::{graph, hosts, ports_by_host, switches};
+use etherweave_forwarding::{MinimalRouting, PlanKind};
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_routing::{Routing, RoutingKind};
 use etherweave_topology::{
@@ -12,13 +12,7 @@ use etherweave_topology::{
 };
 use proptest::prelude::*;
 
-/// Ports of a switch towards every host, each asked for alone.
-fn by_table(minimal: &MinimalRouting<'_>, flat: &AddressPlan, at: SwitchId) -> Vec<BTreeSet<Port>> {
-    let routes = RegionRoutes::of(minimal, flat, at);
-    routes.entries.iter().map(|entry| routes.sets.get(entry.action).iter().copied().collect()).collect()
-}
-
-/// The same by a routing, for packets that come from a host.
+/// Ports of a switch towards every host by a routing, for packets that come from a host.
 fn by_legality(topology: &Topology, routing: &dyn Routing, at: SwitchId) -> Vec<BTreeSet<Port>> {
     let ports = |host| {
         let mut hops = Vec::new();
@@ -33,7 +27,7 @@ fn check(kind: &TopologyKind, routing: RoutingKind) {
     let (minimal, legality) = (MinimalRouting::of(kind, &topology).unwrap(), routing.legality(&topology).unwrap());
     let flat = PlanKind::Flat.plan(&topology).unwrap();
     for at in switches(&topology) {
-        let (found, expected) = (by_table(&minimal, &flat, at), by_legality(&topology, &legality, at));
+        let (found, expected) = (ports_by_host(&minimal, &flat, at), by_legality(&topology, &legality, at));
         assert_eq!(found, expected, "{kind:?} {routing:?} at {}", topology.switch_name(at));
     }
 }
@@ -89,7 +83,7 @@ fn butterflies_take_the_most_significant_dimension_of_the_adaptive_superset() {
         for at in switches(&topology) {
             let wanted = by_legality(&topology, &adaptive, at).into_iter().zip(hosts(&topology));
             let wanted: Vec<_> = wanted.map(|(ports, dst)| most_significant(&topology, at, dst, ports)).collect();
-            assert_eq!(by_table(&minimal, &flat, at), wanted, "{kind:?} at {}", topology.switch_name(at));
+            assert_eq!(ports_by_host(&minimal, &flat, at), wanted, "{kind:?} at {}", topology.switch_name(at));
         }
     }
 }
@@ -114,35 +108,6 @@ fn no_family_is_listed_but_rails_single_switches_and_trees_cut_within_a_pod() {
     let names: BTreeSet<&str> =
         TopologyKind::examples().iter().filter(|kind| is_listed(kind)).map(TopologyKind::name).collect();
     assert!(names.iter().all(|name| ["folded_clos", "rail_optimised", "single_switch"].contains(name)), "{names:?}");
-}
-
-#[test]
-fn dragonflies_take_at_most_one_global_and_two_local_links() {
-    for groups in [2, 4, 9] {
-        let dragonfly = Dragonfly { groups: Some(groups), ..Dragonfly::default() };
-        let topology = dragonfly.generate().unwrap();
-        let minimal = MinimalRouting::of(&TopologyKind::Dragonfly(dragonfly), &topology).unwrap();
-        let flat = PlanKind::Flat.plan(&topology).unwrap();
-        let wanted: Vec<_> = switches(&topology).map(|at| by_table(&minimal, &flat, at)).collect();
-        for (src, dst) in hosts(&topology).flat_map(|src| hosts(&topology).map(move |dst| (src, dst))) {
-            let mut at = BTreeSet::from([topology.switch_of(src)]);
-            for _ in 0..3 {
-                at = at.into_iter().flat_map(|at| next(&topology, &wanted, at, dst)).collect();
-            }
-            assert_eq!(at, BTreeSet::from([topology.switch_of(dst)]), "{src} to {dst} of {groups} groups");
-        }
-    }
-}
-
-/// Switches after one more hop towards a host; the same, when it is there.
-fn next(topology: &Topology, wanted: &[Vec<BTreeSet<Port>>], at: SwitchId, dst: HostId) -> Vec<SwitchId> {
-    let ports = wanted[at.index()][dst.index()].iter();
-    let far = ports.map(|&port| topology.channel(topology.out_channel(at, port)).to.node);
-    far.map(|node| match node {
-        Node::Switch(switch) => switch,
-        Node::Host(_) => at,
-    })
-    .collect()
 }
 
 fn dragonfly_plus() -> impl Strategy<Value = DragonflyPlus> {
@@ -189,9 +154,10 @@ fn paths_around_a_local_link_cross_one_global_link_between_any_two_groups() {
     let regular = MinimalRouting::of(&kind, &topology).unwrap();
     for down in [vec![], vec![local]] {
         let around = MinimalRouting::around(&kind, &topology, &down);
-        let tables: Vec<_> = switches(&topology).map(|at| by_table(&around, &flat, at)).collect();
+        let tables: Vec<_> = switches(&topology).map(|at| ports_by_host(&around, &flat, at)).collect();
         for (at, dst) in switches(&topology).flat_map(|at| hosts(&topology).map(move |dst| (at, dst))) {
-            let is_regular = by_table(&regular, &flat, at)[dst.index()].is_subset(&tables[at.index()][dst.index()]);
+            let is_regular =
+                ports_by_host(&regular, &flat, at)[dst.index()].is_subset(&tables[at.index()][dst.index()]);
             assert!(is_regular || !down.is_empty(), "{at} to {dst}: the regular path is a shortest one");
             let (mut node, mut global) = (Node::Switch(at), 0);
             while let Node::Switch(here) = node {

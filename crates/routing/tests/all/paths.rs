@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::common::ring;
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_routing::{FlowKey, Routing, RoutingKind, SelectionKind, dependency_cycle, path};
 use etherweave_topology::{Custom, Family, FatTree, KAryFatTree, Node, SingleSwitch, SlimFly, Topology};
@@ -17,11 +18,6 @@ fn check_length(topology: &Topology, src: u32, dst: u32, expected: usize) {
         let routing = kind.build(topology).unwrap();
         assert_eq!(path(topology, &routing, &selection, &key(src, dst, 0)).unwrap().len(), expected, "{kind:?}");
     }
-}
-
-fn ring(switches: u32) -> Topology {
-    let link = |i| format!("h{i},s{i},100Gb/s,3m\ns{i},s{},100Gb/s,20m\n", (i + 1) % switches);
-    Custom { hosts: switches, links: (0..switches).map(link).collect(), ..Custom::default() }.generate().unwrap()
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What tests of whole fabrics share.
 
-use etherweave_primitives::{HostId, SwitchId};
+use std::collections::BTreeSet;
+
+use etherweave_forwarding::{AddressPlan, MinimalRouting, RegionRoutes};
+use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{Custom, Topology};
 use proptest::prelude::*;
 
@@ -10,6 +13,12 @@ pub fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
 
 pub fn hosts(topology: &Topology) -> impl Iterator<Item = HostId> {
     (0..topology.hosts()).map(HostId::from_index)
+}
+
+/// Ports of a switch towards every host, each asked for alone.
+pub fn ports_by_host(minimal: &MinimalRouting<'_>, flat: &AddressPlan, at: SwitchId) -> Vec<BTreeSet<Port>> {
+    let routes = RegionRoutes::of(minimal, flat, at);
+    routes.entries.iter().map(|entry| routes.sets.get(entry.action).iter().copied().collect()).collect()
 }
 
 /// A connected graph with parallel links: a random tree of switches with hosts, and more links.

@@ -1,4 +1,4 @@
-//! What tests of legality share: the dependencies of single packets, packet by packet.
+//! What tests of legality share: the paths and the dependencies of single packets, packet by packet.
 
 // Every test file uses its own part.
 #![allow(dead_code)]
@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use etherweave_primitives::HostId;
-use etherweave_routing::{ChannelHop, FullPorts, Legality, Routing, RoutingKind};
+use etherweave_routing::{ChannelHop, FullPorts, Legality, Routing, RoutingKind, Verdict, prove};
 use etherweave_topology::{Custom, Family, Node, Topology};
 
 pub fn hosts(topology: &Topology) -> impl Iterator<Item = HostId> + Clone {
@@ -15,7 +15,7 @@ pub fn hosts(topology: &Topology) -> impl Iterator<Item = HostId> + Clone {
 
 /// The routings that a topology is for.
 pub fn suited(topology: &Topology) -> Vec<(RoutingKind, Legality)> {
-    RoutingKind::ALL.iter().filter_map(|kind| Some((*kind, kind.legality(topology).ok()?))).collect()
+    RoutingKind::all().into_iter().filter_map(|kind| Some((kind, kind.legality(topology).ok()?))).collect()
 }
 
 /// A ring of switches with a host on each.
@@ -51,15 +51,12 @@ impl Graph {
         let sources = hosts(topology).filter(|&src| src != dst).map(|src| topology.host_channel(src));
         let mut holding: Vec<ChannelHop> = sources.map(ChannelHop::first).collect();
         let mut seen = BTreeSet::new();
+        let is_to_switch = |hop: &ChannelHop| matches!(topology.channel(hop.channel).to.node, Node::Switch(_));
         while let Some(held) = holding.pop() {
-            let Node::Switch(at) = topology.channel(held.channel).to.node else { continue };
-            let arrival = Some(held).filter(|held| matches!(topology.channel(held.channel).from.node, Node::Switch(_)));
-            let mut hops = Vec::new();
-            legality.hops(at, arrival, dst, &mut hops);
-            for hop in hops.into_iter().filter(|hop| matches!(topology.channel(hop.channel).to.node, Node::Switch(_))) {
+            for hop in onward(topology, legality, held, dst).into_iter().filter(is_to_switch) {
                 let vertex = self.vertex(hop);
                 self.successors.entry(vertex).or_default();
-                if let Some(arrival) = arrival {
+                if let Some(arrival) = arrival(topology, held) {
                     let held = self.vertex(arrival);
                     self.successors.entry(held).or_default().insert(vertex);
                 }
@@ -95,6 +92,44 @@ impl Graph {
             let next = self.vertex(hops[(index + 1) % hops.len()]);
             assert!(self.successors[&self.vertex(hop)].contains(&next), "{hop:?} does not wait for the next");
         }
+    }
+}
+
+/// The hop by which a packet arrived at a switch; none from a host.
+fn arrival(topology: &Topology, held: ChannelHop) -> Option<ChannelHop> {
+    Some(held).filter(|held| matches!(topology.channel(held.channel).from.node, Node::Switch(_)))
+}
+
+/// Hops after a held one, which there are at every switch.
+pub fn onward(topology: &Topology, legality: &Legality, held: ChannelHop, dst: HostId) -> Vec<ChannelHop> {
+    let Node::Switch(at) = topology.channel(held.channel).to.node else { return Vec::new() };
+    let mut hops = Vec::new();
+    legality.hops(at, arrival(topology, held), dst, &mut hops);
+    assert!(!hops.is_empty(), "a packet to {dst} is stuck at {}", topology.switch_name(at));
+    hops
+}
+
+/// Packets from everywhere to everywhere: none is stuck, none takes more hops than claimed.
+pub fn check_arrival(topology: &Topology, legality: &Legality) {
+    for dst in hosts(topology) {
+        let mut held: Vec<ChannelHop> =
+            hosts(topology).map(|src| ChannelHop::first(topology.host_channel(src))).collect();
+        for _ in 0..=legality.hops_max() + 1 {
+            held = held.iter().flat_map(|&hop| onward(topology, legality, hop, dst)).collect();
+            held.sort_unstable();
+            held.dedup();
+        }
+        assert!(held.is_empty(), "packets to {dst} have not arrived after {} hops", legality.hops_max());
+    }
+}
+
+/// The proof has exactly the dependencies of single packets.
+pub fn check_proof(topology: &Topology, kind: RoutingKind, legality: &Legality) {
+    let (proof, graph) = (prove(topology, legality), Graph::of(topology, legality));
+    assert_eq!((proof.channels, proof.dependencies), graph.size(), "{kind:?} {:?}", topology.axes());
+    assert_eq!(proof.is_free(), graph.is_acyclic(), "{kind:?}");
+    if let Verdict::Cycle(hops) = proof.verdict {
+        graph.assert_cycle(&hops);
     }
 }
 
