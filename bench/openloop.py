@@ -136,10 +136,9 @@ def fastest(case: Case, threads: int) -> dict[str, Any]:
 
 def words(case: Case, us: int, threads: int) -> list[str]:
     """Give the command that runs a case: ``us`` to warm up, and as long measured."""
-    shape = {"p": case.h, "a": 2 * case.h, "h": case.h, "groups": case.all_groups}
-    traffic = {"routing": ROUTINGS[case.routing], "pattern": "UN", "load": case.load}
-    run = {"us": us, "threads": threads, "json": "true"}
-    pairs = {**shape, **traffic, **run}.items()
+    traffic = {"routing": ROUTINGS[case.routing], "load": case.load}
+    run = {"h": case.h, "groups": case.all_groups, "us": us, "threads": threads}
+    pairs = {**run, **traffic}.items()
     return [speed_command(), *(f"{key}={value}" for key, value in pairs)]
 
 
