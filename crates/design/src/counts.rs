@@ -110,11 +110,6 @@ impl FabricFigures {
             tapers: metrics.tapers.iter().map(TaperRatio::of).collect(),
         })
     }
-
-    /// All cables.
-    pub fn cables_all(&self) -> u64 {
-        self.cables.iter().map(|cables| cables.cables).sum()
-    }
 }
 
 impl CableCount {

@@ -48,7 +48,7 @@ pub use find::{Proposal, proposals};
 pub use largest::{Largest, Proportions};
 pub use load::ChannelLoads;
 pub use memory::DesignMemory;
-pub use money::{Bill, BillItem};
+pub use money::Bill;
 pub use proofs::RoutingProof;
 pub use reduction::ReductionCost;
 pub use spec::{ActivitySpec, DesignSpec, TablesSpec};

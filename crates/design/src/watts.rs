@@ -7,7 +7,7 @@ use etherweave_power::{
 use etherweave_primitives::InputError;
 use etherweave_topology::Topology;
 
-use crate::{ChannelLoads, DesignSpec, PlanCount, TableCounts, bridging::encapsulated, money::Figure};
+use crate::{ChannelLoads, DesignSpec, PlanCount, TableCounts, bridging::encapsulated};
 
 /// Power that a fabric draws.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -25,10 +25,7 @@ pub struct WattsOf {
     /// Parts that the profile does not separate or count.
     pub notes: Vec<String>,
     /// The figures used, each with its source.
-    pub figures: Vec<Figure>,
-    /// The same, as `power` returns them.
-    #[serde(skip)]
-    cited: Vec<Citation>,
+    pub figures: Vec<Citation>,
 }
 
 /// The worst case with one organisation of the tables. All switches have a table of the size of the largest, except
@@ -183,18 +180,15 @@ impl WattsOf {
         }
         let uncounted = tables.is_none().then(|| "forwarding tables are not counted: none are known".to_owned());
         let figures = figures(draws.iter().map(|(_, draw)| draw).chain(under.iter().map(|(_, draw)| draw)));
-        let mut watts = WattsOf {
+        Ok(WattsOf {
             profile: profile.name.clone(),
             about: profile.about.clone(),
             activity: under.into_iter().map(|(at, _)| at).collect(),
             notes: last.notes.iter().cloned().chain(uncounted).collect(),
             organisations: draws.iter().map(|(kind, draw)| kind.with_draw(draw, topology)).collect(),
-            certainty: String::new(),
-            figures: Vec::new(),
-            cited: Vec::new(),
-        };
-        watts.cite(figures);
-        Ok(watts)
+            certainty: Certainty::of(&figures).to_string(),
+            figures,
+        })
     }
 
     /// Does the work of [`Design::add_load`](crate::Design::add_load).
@@ -216,16 +210,9 @@ impl WattsOf {
             self.activity.push(at);
             draws.push(draw);
         }
-        let cited = std::mem::take(&mut self.cited);
-        self.cite(merged(cited.into_iter().chain(figures(draws.iter()))));
+        self.figures = merged(std::mem::take(&mut self.figures).into_iter().chain(figures(draws.iter())));
+        self.certainty = Certainty::of(&self.figures).to_string();
         Ok(())
-    }
-
-    /// Notes the figures that were used, and what the sums may claim by them.
-    fn cite(&mut self, cited: Vec<Citation>) {
-        self.certainty = Certainty::of(&cited).to_string();
-        self.figures = cited.iter().map(Figure::of).collect();
-        self.cited = cited;
     }
 
     /// The worst case with the tables of the design.

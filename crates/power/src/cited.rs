@@ -71,7 +71,7 @@ pub struct Cited<T> {
 }
 
 /// A figure that entered a result.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Citation {
     /// Its key in the profile or price book.
     pub key: String,

@@ -7,7 +7,7 @@ use etherweave_topology::{Cables, LinkClass, Topology};
 
 use crate::inventory::switches;
 use crate::profile::missing;
-use crate::{CableKey, Certainty, Citation, Make, OpticsKey, Price, PriceBook, SwitchKey, SwitchKind};
+use crate::{CableKey, Citation, Make, OpticsKey, Price, PriceBook, SwitchKey, SwitchKind};
 
 /// Hours in a year of 365.25 days.
 const YEAR_HOURS: f64 = 8_766.0;
@@ -25,8 +25,8 @@ pub struct Cost {
     pub figures: Vec<Citation>,
 }
 
-/// A line of the bill.
-#[derive(Clone, PartialEq, Debug)]
+/// A line of the bill; written, amounts are numbers.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct CostItem {
     /// The key in the price book.
     pub key: String,
@@ -35,16 +35,15 @@ pub struct CostItem {
     /// How many.
     pub count: u64,
     /// One of them.
+    #[serde(serialize_with = "amount")]
     pub each: Money,
     /// All of them.
+    #[serde(serialize_with = "amount")]
     pub all: Money,
 }
 
-impl Cost {
-    /// Returns the certainty of the sum.
-    pub fn certainty(&self) -> Certainty {
-        Certainty::of(&self.figures)
-    }
+fn amount<S: serde::Serializer>(money: &Money, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(money.amount_f64())
 }
 
 impl PriceBook {

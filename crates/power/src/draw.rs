@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, InputError};
 use etherweave_topology::Topology;
 
-use crate::{Activity, Certainty, Citation, Components, PowerProfile, SwitchKind, Tables, meter::Meter};
+use crate::{Activity, Citation, Components, PowerProfile, SwitchKind, Tables, meter::Meter};
 
 /// Power that a fabric draws.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,11 +50,6 @@ impl Draw {
     /// Switches and hosts.
     pub fn total(&self) -> Components {
         self.switches() + self.hosts
-    }
-
-    /// Returns the certainty of the sums.
-    pub fn certainty(&self) -> Certainty {
-        Certainty::of(&self.figures)
     }
 }
 

@@ -157,8 +157,10 @@ fn a_bill_is_the_sum_of_its_items() {
         let Some(bill) = cost else {
             return assert!(missing.iter().any(|reason| reason.starts_with("cost: ")), "{name}: {missing:?}");
         };
-        bill.items.iter().for_each(|item| assert_near(item.all, item.count as f64 * item.each, &item.key));
-        assert_near(bill.items.iter().map(|item| item.all).sum(), bill.total, name);
+        bill.items
+            .iter()
+            .for_each(|item| assert_near(item.all.amount_f64(), item.count as f64 * item.each.amount_f64(), &item.key));
+        assert_near(bill.items.iter().map(|item| item.all.amount_f64()).sum(), bill.total, name);
         assert!(!bill.figures.is_empty() && bill.figures.iter().all(|figure| !figure.source.is_empty()), "{name}");
     });
 }

@@ -1,6 +1,6 @@
 //! Whatever a profile or price book says, the answer is a result or an error.
 
-use etherweave_power::{Activity, Entries, PowerProfile, PriceBook, Saving, TableKind, Tables, shipped};
+use etherweave_power::{Activity, Certainty, Entries, PowerProfile, PriceBook, Saving, TableKind, Tables, shipped};
 use etherweave_primitives::{BitRate, Bytes, Power};
 use etherweave_topology::{AsBuilt, Family, SingleSwitch, Topology};
 use proptest::prelude::*;
@@ -50,7 +50,7 @@ fn exercise_profile(text: &str) {
         }
         for saving in Saving::ALL {
             let activity = Activity::even(&topology, 0.3, Bytes::new(u64::MAX), saving);
-            let _ = profile.draw_under(&topology, None, &activity).map(|draw| draw.certainty().to_string());
+            let _ = profile.draw_under(&topology, None, &activity).map(|draw| Certainty::of(&draw.figures).to_string());
         }
     }
 }
@@ -59,7 +59,7 @@ fn exercise_book(text: &str) {
     let Ok(book) = PriceBook::parse("hostile", text) else { return };
     let _ = book.year_of(Power::from_uw(u64::MAX)).map(|cost| cost.total.to_string());
     for topology in stars() {
-        let _ = book.cost(&topology).map(|cost| (cost.total.to_string(), cost.certainty().to_string()));
+        let _ = book.cost(&topology).map(|cost| (cost.total.to_string(), Certainty::of(&cost.figures).to_string()));
     }
 }
 

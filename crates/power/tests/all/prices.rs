@@ -1,6 +1,6 @@
 //! What a bill promises: every part once, the cheapest that fits, and what it rests on.
 
-use etherweave_power::{Basis, Cost, PriceBook, shipped};
+use etherweave_power::{Basis, Certainty, Cost, PriceBook, shipped};
 use etherweave_primitives::{BitRate, InputError, Power};
 use etherweave_topology::{AsBuilt, Cable, Family, FatTree, SingleSwitch, Topology};
 
@@ -72,7 +72,7 @@ fn every_part_is_bought_once_and_at_its_least_price() {
     ];
     assert_eq!(lines(&cost), expected);
     assert_eq!((cost.total.amount_f64(), cost.total.currency().code()), (3_456.0, "EUR"));
-    assert_eq!(cost.certainty().to_string(), "all 5 figures are published");
+    assert_eq!(Certainty::of(&cost.figures).to_string(), "all 5 figures are published");
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn an_active_cable_is_taken_where_fibre_costs_more() {
 fn a_price_that_is_an_example_makes_the_sum_one() {
     // 200 m is beyond the transceiver for 100 m.
     let cost = book().cost(&tree("3m", "200m")).unwrap();
-    assert_eq!(cost.certainty().basis, Basis::Example);
-    let text = cost.certainty().to_string();
+    assert_eq!(Certainty::of(&cost.figures).basis, Basis::Example);
+    let text = Certainty::of(&cost.figures).to_string();
     assert_eq!(text, "an example, not an offer: 1 of 5 figures are not published: optics.\"100Gb/s 500m\" (example)");
 }
 
@@ -149,7 +149,11 @@ fn the_shipped_books_price_fabrics_of_today_and_say_what_they_are() {
             let tree = FatTree { host_rate: rate, uplink_rate: rate, host_cable, uplink_cable, ..FatTree::default() };
             let cost = book.cost(&tree.generate().unwrap()).unwrap();
             assert!(cost.total.amount_f64() > 10_000.0);
-            assert!(cost.certainty().to_string().starts_with("an example, not an offer"), "{}", cost.certainty());
+            assert!(
+                Certainty::of(&cost.figures).to_string().starts_with("an example, not an offer"),
+                "{}",
+                Certainty::of(&cost.figures)
+            );
         }
     }
 }

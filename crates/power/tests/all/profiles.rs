@@ -1,7 +1,7 @@
 //! Every included profile works, and a missing figure is reported.
 
 use etherweave_power::{
-    Activity, Basis, ChannelActivity, Entries, PowerProfile, RateTime, Saving, TableKind, Tables, shipped,
+    Activity, Basis, Certainty, ChannelActivity, Entries, PowerProfile, RateTime, Saving, TableKind, Tables, shipped,
 };
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Power};
 use etherweave_topology::{AsBuilt, Family, FatTree, SingleSwitch, Topology};
@@ -68,8 +68,8 @@ fn every_shipped_profile_is_read_and_cites_its_sources() {
 #[test]
 fn modern_sums_are_estimates_and_say_so() {
     let draw = PowerProfile::shipped("ethernet-400g").unwrap().draw(&tree(BitRate::from_gbps(400)), None).unwrap();
-    assert_eq!(draw.certainty().basis, Basis::Estimate);
-    assert!(draw.certainty().to_string().starts_with("an estimate: "), "{}", draw.certainty());
+    assert_eq!(Certainty::of(&draw.figures).basis, Basis::Estimate);
+    assert!(Certainty::of(&draw.figures).to_string().starts_with("an estimate: "), "{}", Certainty::of(&draw.figures));
     // 8 ends of optical links at 9 W; 6 passive cables with two ends of 0.1 W.
     let modules = draw.total().modules;
     assert_eq!(modules, Power::from_uw(8 * 9_000_000 + 12 * 100_000));
@@ -85,7 +85,7 @@ fn ports_modules_and_nics_add_up() {
     assert_eq!((core.all.ports, core.all.modules), (Power::from_w(16), Power::from_w(12)));
     assert_eq!((draw.hosts.nics, draw.hosts.modules), (Power::from_w(60), Power::from_w(6)));
     assert_eq!(draw.total().total(), Power::from_w(300 + 28 + 18 + 16 + 12 + 66));
-    assert_eq!(draw.certainty().uncertain, [("module.\"100Gb/s optical\"".to_owned(), Basis::Estimate)]);
+    assert_eq!(Certainty::of(&draw.figures).uncertain, [("module.\"100Gb/s optical\"".to_owned(), Basis::Estimate)]);
 }
 
 #[test]
