@@ -184,18 +184,16 @@ fn transfers(rows: &[Transfer]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Folder;
 
     #[test]
     fn a_directory_without_a_recording_is_named() {
-        let directory = std::env::temp_dir().join(format!("etherweave-recorded-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        std::fs::write(directory.join("notes.txt"), "no recording").unwrap();
+        let folder = Folder::new("recorded");
+        folder.write("notes.txt", "no recording");
         let error = |directory: &Path| RecordedProgram::read(directory).err().unwrap().to_string();
-        let empty = error(&directory);
-        std::fs::write(directory.join("0.ewr"), "EWRECORD").unwrap();
-        let cut = error(&directory);
-        std::fs::remove_dir_all(&directory).unwrap();
-        let missing = error(&directory);
+        let empty = error(&folder.0);
+        folder.write("0.ewr", "EWRECORD");
+        let (cut, missing) = (error(&folder.0), error(&folder.0.join("none")));
         assert!(empty.ends_with(": no files; expected a file for each rank, ending in .ewr"), "{empty}");
         assert!(cut.contains("0.ewr: byte 8: the file ends within a record"), "{cut}");
         assert!(missing.contains("No such file") && missing.contains("; expected a directory"), "{missing}");

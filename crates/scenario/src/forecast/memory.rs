@@ -93,19 +93,14 @@ fn left(group: &Path, [limit, used, inactive]: [&str; 3]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Folder;
 
     const GIB: u64 = 1 << 30;
 
     fn limit(name: &str, files: &[(&str, &str)]) -> MemoryLimit {
-        let root = std::env::temp_dir().join(format!("etherweave-memory-{name}-{}", std::process::id()));
-        for (file, text) in files {
-            let path = root.join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let limit = MemoryLimit::under(&root);
-        fs::remove_dir_all(&root).unwrap_or_default();
-        limit
+        let root = Folder::new(&format!("memory-{name}"));
+        files.iter().for_each(|(file, text)| root.write(file, text));
+        MemoryLimit::under(&root.0)
     }
 
     const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal: 33554432 kB\nMemAvailable:   16777216 kB\n");

@@ -103,16 +103,15 @@ fn uplinks(topology: &Topology) -> Option<BitRate> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Run;
+    use crate::{Run, testing::warnings};
 
     #[test]
     fn requests_beyond_what_servers_can_do_are_warned_of() {
         let text = "topology.single_switch.hosts = 2\n[[job]]\nname = \"store\"\nworkload.request_response = { \
                     service = \"3us\", load.open.interval = \"2us\" }";
-        let warnings = Run::start(text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone();
         let expected = "job.0.workload.request_response.load: 1.50 times the work that the servers can do: requests \
                         wait more and more, so that times grow with the run";
-        assert_eq!(warnings, [expected]);
+        assert_eq!(warnings(text, &[]), [expected]);
     }
 
     #[test]
@@ -129,20 +128,20 @@ mod tests {
 
     #[test]
     fn a_load_beyond_the_links_of_a_host_is_warned_of() {
-        let warnings = |load: &str, keys: &str| {
+        let warnings_at = |load: &str, keys: &str| {
             let text = format!(
                 "topology.fat_tree = {{ leaves = 2, hosts_per_leaf = 2, cores = 2, links_per_core = 2, host_rate = \
                  \"100Gb/s\", uplink_rate = \"100Gb/s\" }}\ntransport.roce = {{}}\n[[job]]\nname = \"storage\"\n\
                  workload.flows = {{ ranks = 4, load = {load}, duration = \"1ms\", {keys} }}"
             );
-            Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
+            warnings(&text, &[])
         };
         let uplinks = "load_of = \"uplinks\"";
-        assert_eq!(warnings("0.9", "rate = \"100Gb/s\""), Vec::<String>::new());
-        assert_eq!(warnings("0.5", uplinks), Vec::<String>::new());
+        assert_eq!(warnings_at("0.9", "rate = \"100Gb/s\""), Vec::<String>::new());
+        assert_eq!(warnings_at("0.5", uplinks), Vec::<String>::new());
         let expected = "job.0.workload.flows.load: each host of storage offers 180Gb/s of payload, and the links of a \
                         host carry 100Gb/s: flows queue there, more and more";
-        assert_eq!(warnings("0.9", uplinks), [expected]);
-        assert_eq!(warnings("0.45", "rate = \"400Gb/s\""), [expected]);
+        assert_eq!(warnings_at("0.9", uplinks), [expected]);
+        assert_eq!(warnings_at("0.45", "rate = \"400Gb/s\""), [expected]);
     }
 }

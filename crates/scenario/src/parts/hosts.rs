@@ -48,11 +48,11 @@ fn copied_by_processors(scenario: &Scenario, number: usize, job: &JobSpec) -> Op
 
 #[cfg(test)]
 mod tests {
-    use crate::Run;
+    use crate::testing;
 
     fn warnings(text: &str) -> Vec<String> {
         let text = format!("topology.single_switch.hosts = 16\nflow_control.pfc = {{}}\n{text}");
-        Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
+        testing::warnings(&text, &[])
     }
 
     #[test]

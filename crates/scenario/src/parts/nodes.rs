@@ -61,7 +61,7 @@ pub(crate) fn placement_warnings(scenario: &Scenario, jobs: &[Job]) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
-    use crate::Run;
+    use crate::testing;
 
     /// Returns the warnings of a run of eight accelerators in nodes of so many, on eight servers of two.
     fn warnings(node: u32, keys: &str) -> Vec<String> {
@@ -72,7 +72,7 @@ mod tests {
              ranks = 8\nbatch = 8\nnode.accelerators = {node}\n\
              parallel = {{ tensor = 1, pipeline = 1 }}\nmodel = {model}\n"
         );
-        Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
+        testing::warnings(&text, &[])
     }
 
     #[test]

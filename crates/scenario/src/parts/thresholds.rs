@@ -53,14 +53,14 @@ fn rates(topology: &Topology) -> Option<(BitRate, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::overrides;
 
     fn parsed(more: &[(&str, &str)]) -> Scenario {
         let text = "routing = \"ecmp\"\n[topology.fat_tree]\nleaves = 2\nhosts_per_leaf = 2\ncores = 2\n\
                     [switch]\ntrimming = { priority = 6 }\n[flow_control.none]\n\
                     [transport.uet]\nnscc = { base_round_trip = \"6us\" }\n\
                     [[job]]\nname = \"incast\"\nworkload.incast = { sources = 2, message = \"1MB\" }\n";
-        let set: Vec<_> = more.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        Scenario::parse(text, "x.toml", &set).map_err(|error| error.to_string()).unwrap()
+        Scenario::parse(text, "x.toml", &overrides(more)).map_err(|error| error.to_string()).unwrap()
     }
 
     /// A product is 100 Gb/s times 6 us: 75 kB.

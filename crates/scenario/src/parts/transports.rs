@@ -242,11 +242,14 @@ fn late_marks(scenario: &Scenario, topology: &Topology) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use crate::testing::{self, overrides};
     use crate::{Run, Scenario};
 
     const JOBS: &str = "[topology.single_switch]\nhosts = 2\n[flow_control.pfc]\npriorities = [3]\n\
                         [[job]]\nname = \"mpi\"\npriority = 3\nworkload.osu_latency = {}\n\
                         [[job]]\nname = \"storage\"\nshared_hosts = true\nworkload.osu_bw = {}\n";
+
+    const UET: &str = include_str!("../../../../scenarios/uet.toml");
 
     fn parsed(text: &str) -> Result<Scenario, String> {
         Scenario::parse(&format!("{JOBS}{text}"), "x.toml", &[]).map_err(|error| error.to_string())
@@ -284,11 +287,7 @@ mod tests {
     /// Largest windows are 1.5 times 100 Gb/s for 6 us, 112,500 B: 26 packets of 4,204 B, of two planes as many again.
     #[test]
     fn what_other_keys_decide_is_derived() {
-        let derived = |changed: &[(&str, &str)]| {
-            let text = include_str!("../../../../scenarios/uet.toml");
-            let changed = changed.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
-            crate::foresee(text, "x.toml", &Vec::from_iter(changed)).unwrap().derived
-        };
+        let derived = |changed: &[(&str, &str)]| crate::foresee(UET, "x.toml", &overrides(changed)).unwrap().derived;
         let target = "transport.uet.nscc.target_delay = \"4500ns\": three quarters of base_round_trip";
         let packets = |count: u32, rate: &str| {
             let rule = "one and a half windows, at most the largest, of the first window";
@@ -304,10 +303,9 @@ mod tests {
     #[test]
     fn marks_beyond_the_queue_where_all_are_marked_are_warned_of() {
         let warnings = |queue_min: &str, ports: &str| {
-            let text = format!("{}{ports}", include_str!("../../../../scenarios/uet.toml"));
-            let ecn = ("switch.ecn.queue_min".to_owned(), format!("\"{queue_min}\""));
-            let most = ("switch.ecn.queue_max".to_owned(), "\"70kB\"".to_owned());
-            Run::start(&text, "x.toml", &[ecn, most], 1, &[]).unwrap().estimate().warnings.clone()
+            let queue_min = format!("\"{queue_min}\"");
+            let changed = [("switch.ecn.queue_min", &*queue_min), ("switch.ecn.queue_max", "\"70kB\"")];
+            testing::warnings(&format!("{UET}{ports}"), &changed)
         };
         for ports in ["", "[host_ports]\nplanes = 2\n"] {
             assert_eq!(warnings("60kB", ports), Vec::<String>::new());
@@ -318,11 +316,7 @@ mod tests {
 
     #[test]
     fn round_trips_below_those_of_a_cable_and_routings_of_one_path_are_warned_of() {
-        let warnings = |key: &str, value: &str| {
-            let changed = (key.to_owned(), value.to_owned());
-            let text = include_str!("../../../../scenarios/uet.toml");
-            Run::start(text, "x.toml", &[changed], 1, &[]).unwrap().estimate().warnings.clone()
-        };
+        let warnings = |key: &str, value: &str| testing::warnings(UET, &[(key, value)]);
         assert_eq!(warnings("seed", "2"), Vec::<String>::new());
         let [warning] = &warnings("topology.fat_tree.uplink_cable", "\"2km\"")[..] else { panic!("a single warning") };
         let expected = "a cable of 2km alone takes 20us there and back: windows stay too small for its rate";
@@ -345,9 +339,7 @@ mod tests {
     fn ranges_of_numbers_below_a_round_trip_are_warned_of() {
         let warnings = |range: &str| {
             let changed = [("transport.uet.nscc.base_round_trip", "\"600us\""), ("transport.uet.psn_range", range)];
-            let changed: Vec<_> = changed.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-            let run = Run::start(include_str!("../../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]).unwrap();
-            run.estimate().warnings.clone()
+            testing::warnings(UET, &changed)
         };
         assert_eq!(warnings("1777"), Vec::<String>::new());
         let [warning] = &warnings("1024")[..] else { panic!("a single warning") };
@@ -360,13 +352,11 @@ mod tests {
     fn ranges_of_numbers_are_those_of_all_ports_of_a_connection() {
         let warnings = |choice: &str| {
             let changed = [
-                ("host_ports", format!("{{ planes = 2, choice = \"{choice}\" }}")),
-                ("transport.uet.nscc.base_round_trip", "\"100us\"".to_owned()),
-                ("transport.uet.psn_range", "512".to_owned()),
+                ("host_ports", &*format!("{{ planes = 2, choice = \"{choice}\" }}")),
+                ("transport.uet.nscc.base_round_trip", "\"100us\""),
+                ("transport.uet.psn_range", "512"),
             ];
-            let changed: Vec<_> = changed.map(|(key, value)| (key.to_owned(), value)).into();
-            let run = Run::start(include_str!("../../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]).unwrap();
-            run.estimate().warnings.clone()
+            testing::warnings(UET, &changed)
         };
         assert!(!warnings("round_robin").iter().any(|warning| warning.contains("psn_range")));
         let expected = "transport.uet.psn_range: 512; 2 ports of 100Gb/s for 100us, a round trip, are 593 packets";
@@ -384,7 +374,7 @@ mod tests {
                  [[job]]\nname = \"j\"\nworkload.osu_bw = {{}}\n\
                  transport.roce.window = \"{window}\"\n"
             );
-            Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
+            testing::warnings(&text, &[])
         };
         let expected =
             "job.0.transport.roce.window: 1MB; 100Gb/s for 100us, there and back over 10km of cable, are 1250kB";
@@ -412,8 +402,7 @@ mod tests {
     #[test]
     fn a_choice_of_entropy_values_beside_switches_that_choose_is_rejected() {
         let mistake = |changed: &[(&str, &str)]| {
-            let changed: Vec<_> = changed.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-            let run = Run::start(include_str!("../../../../scenarios/uet.toml"), "x.toml", &changed, 1, &[]);
+            let run = Run::start(UET, "x.toml", &overrides(changed), 1, &[]);
             run.err().map(|error| error.to_string()).unwrap_or_default()
         };
         assert_eq!(mistake(&[("routing", "\"spray\"")]), "");
@@ -433,7 +422,7 @@ mod tests {
                  flow_control.pfc.priorities = {priorities}\n\
                  [[job]]\nname = \"first\"\nworkload.permutation = {{ ranks = 2 }}\n"
             );
-            Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
+            testing::warnings(&text, &[])
         };
         assert_eq!(warnings("[1]"), Vec::<String>::new());
         assert!(warnings("[0]")[0].starts_with("transport.uet.rccc: receivers grant credits in priority 0 of first"));

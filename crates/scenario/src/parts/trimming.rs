@@ -75,12 +75,10 @@ fn full_link(scenario: &Scenario, trimming: Trimming, job: &JobSpec) -> Option<S
 
 #[cfg(test)]
 mod tests {
-    use crate::Run;
+    use crate::testing;
 
     fn warnings(changed: &[(&str, &str)]) -> Vec<String> {
-        let changed: Vec<_> = changed.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let run = Run::start(include_str!("../../../../scenarios/trimming.toml"), "x.toml", &changed, 1, &[]).unwrap();
-        run.estimate().warnings.clone()
+        testing::warnings(include_str!("../../../../scenarios/trimming.toml"), changed)
     }
 
     /// Four sources of frames of 4,222 B: trimmed to 2,020 B on the wire they fill the link 1.9 times; to 520 B they

@@ -4,10 +4,11 @@ use etherweave_primitives::Bytes;
 use etherweave_scenario::Scenario;
 use etherweave_sim::params::{HostParams, MpiParams};
 
+use super::results::overrides;
+
 fn host(settings: &[(&str, &str)]) -> Result<HostParams, String> {
     let text = "[topology.single_switch]\n[[job]]\nname = \"a\"\nworkload.osu_latency = {}\n";
-    let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let scenario = Scenario::parse(text, "a.toml", &settings).map_err(|error| error.to_string())?;
+    let scenario = Scenario::parse(text, "a.toml", &overrides(settings)).map_err(|error| error.to_string())?;
     Ok(scenario.host)
 }
 

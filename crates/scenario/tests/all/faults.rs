@@ -1,30 +1,20 @@
 //! What goes wrong during a run, from the file to the tables.
 
-use std::{fs, path::Path};
+use etherweave_scenario::Outcome;
 
-use etherweave_scenario::{Column, Outcome, Run, Table};
+use super::results;
 
-fn run(overrides: &[(&str, &str)]) -> Outcome {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/degraded_link.toml");
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let run = Run::start(&fs::read_to_string(path).unwrap(), "degraded_link.toml", &overrides, 1, &[]);
-    run.unwrap_or_else(|error| panic!("{error}")).finish(&mut |_| true).0
-}
-
-fn column<'a>(table: &'a Table, name: &str) -> &'a Column {
-    &table.columns.iter().find(|(column, _)| *column == name).expect("a column of the table").1
+fn run(changed: &[(&str, &str)]) -> Outcome {
+    let text = include_str!("../../../../scenarios/degraded_link.toml");
+    results::run(text, changed, 1).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Node, port and errors of the ports that received damaged packets.
 fn errors(outcome: &Outcome) -> Vec<(String, u64, u64)> {
-    let ports = outcome.tables.iter().find(|table| table.name == "ports").unwrap();
-    let (Column::Texts(nodes), Column::Integers(numbers), Column::Integers(errors)) =
-        (column(ports, "node"), column(ports, "port"), column(ports, "fcs_errors"))
-    else {
-        panic!("names and counts")
-    };
-    let rows = nodes.iter().zip(numbers).zip(errors).map(|((node, &port), &errors)| (node.to_owned(), port, errors));
-    rows.filter(|&(_, _, errors)| errors > 0).collect()
+    let nodes = results::texts(&outcome.tables, "ports", "node");
+    let [ports, errors] = ["port", "fcs_errors"].map(|name| results::numbers(&outcome.tables, "ports", name));
+    let rows = nodes.into_iter().zip(ports).zip(errors);
+    rows.map(|((node, port), errors)| (node, port as u64, errors as u64)).filter(|&(_, _, errors)| errors > 0).collect()
 }
 
 #[test]
@@ -70,8 +60,7 @@ fn a_storm_after_the_end_of_the_run_is_warned_of() {
 }
 
 fn warnings_of(text: &str) -> Vec<String> {
-    let run = Run::start(text, "x.toml", &[], 1, &[]).unwrap_or_else(|error| panic!("{error}"));
-    run.finish(&mut |_| true).0.summary.warnings
+    results::run(text, &[], 1).unwrap_or_else(|error| panic!("{error}")).summary.warnings
 }
 
 /// Sixteen windows of 1 MiB do not fit into a buffer of 4 MB; PFC loses nothing of them.

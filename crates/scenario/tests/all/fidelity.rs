@@ -1,10 +1,11 @@
 //! Flow-level mode against packets, and what it rejects.
 
-use etherweave_scenario::{Column, Outcome, Run, ScenarioError};
+use etherweave_scenario::{Outcome, Run, ScenarioError};
+
+use super::results::{numbers, run as run_with};
 
 fn run(text: &str, fidelity: &str, threads: usize) -> Result<Outcome, ScenarioError> {
-    let changes = [("run.fidelity".to_owned(), format!("{fidelity:?}"))];
-    Ok(Run::start(text, "x.toml", &changes, threads, &[])?.finish(&mut |_| true).0)
+    run_with(text, &[("run.fidelity", &format!("{fidelity:?}"))], threads)
 }
 
 /// End of the run in flow-level mode over that with packets.
@@ -138,10 +139,7 @@ fn messages_that_have_not_come_whole_count_in_part() {
 
 /// Returns the goodput of each stream [Gb/s].
 fn goodput(outcome: &Outcome) -> Vec<f64> {
-    let streams = outcome.tables.iter().find(|table| table.name == "streams").unwrap();
-    let (_, column) = streams.columns.iter().find(|(name, _)| *name == "goodput_gbps").unwrap();
-    let Column::Numbers(values) = column else { panic!("goodput is a number") };
-    values.clone()
+    numbers(&outcome.tables, "streams", "goodput_gbps")
 }
 
 /// Two jobs on one uplink of 100 Gb/s, 4,096 B of every 4,190 B on the wire: by weights of 75 and 25 three times as
@@ -190,7 +188,7 @@ fn a_class_that_a_strict_one_stopped_goes_on_when_that_has_ended() {
         let text = pairs_on_an_uplink("[ets]\nweights = [0, 100, 0, 0, 0, 0, 0, 0]", [&incast, &incast]);
         let alone = 20.0 * f64::from(1 << 20) * 8.0 * 4190.0 / 4096.0 / 100.0;
         for fidelity in ["packet", "flow"] {
-            let ends = numbers(&run(&text, fidelity, 1).unwrap(), "streams", "end_ns");
+            let ends = numbers(&run(&text, fidelity, 1).unwrap().tables, "streams", "end_ns");
             let expected = [alone, 2.0 * alone];
             let are_close = ends.iter().zip(expected).all(|(end, expected)| (end / expected - 1.0).abs() < 0.03);
             assert!(are_close, "{message} {fidelity}: {ends:?} {expected:?}");
@@ -271,7 +269,7 @@ fn ratio_of_iterations(text: &str) -> f64 {
     let [packet, flow] = ["packet", "flow"].map(|fidelity| {
         let outcome = run(text, fidelity, 1).unwrap();
         assert_eq!(outcome.summary.finished, "complete", "{text}");
-        mean(&numbers(&outcome, "iterations", "duration_ns"))
+        mean(&numbers(&outcome.tables, "iterations", "duration_ns"))
     });
     flow / packet
 }
@@ -379,7 +377,7 @@ fn small_messages_wait_about_as_long_as_packets_behind_long_messages_of_others()
         let text = text(sources, more, pair);
         let ping = |fidelity| {
             let outcome = run(&text, fidelity, 1).unwrap();
-            mean(&numbers(&outcome, "iterations", "duration_ns"))
+            mean(&numbers(&outcome.tables, "iterations", "duration_ns"))
         };
         let error = ping("flow") / ping("packet") - 1.0;
         assert!(error.abs() < error_max, "{sources} {more} {pair}: {error}");
@@ -465,21 +463,6 @@ const HYBRID: &str = "[topology.k_ary_fat_tree]\nk = 4\n[flow_control.none]\n[[j
                       fidelity = \"flow\"\nplacement.random = {}\nworkload.permutation = { ranks = 12, \
                       bytes = \"4MiB\", iterations = 1000 }\n";
 
-fn run_with(text: &str, changes: &[(&str, &str)], threads: usize) -> Result<Outcome, ScenarioError> {
-    let changes: Vec<_> = changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Ok(Run::start(text, "x.toml", &changes, threads, &[])?.finish(&mut |_| true).0)
-}
-
-fn numbers(outcome: &Outcome, table: &str, column: &str) -> Vec<f64> {
-    let table = outcome.tables.iter().find(|candidate| candidate.name == table).unwrap();
-    let (_, column) = table.columns.iter().find(|(name, _)| *name == column).unwrap();
-    match column {
-        Column::Integers(values) => values.iter().map(|&value| value as f64).collect(),
-        Column::Numbers(values) => values.clone(),
-        Column::Texts(_) => panic!("a number"),
-    }
-}
-
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -501,7 +484,7 @@ fn messages_slow_packets_down_about_as_packets_would() {
         let outcome = run_with(include_str!("../../../../scenarios/hybrid.toml"), changes, 1).unwrap();
         assert_eq!((outcome.summary.finished, outcome.summary.packets_dropped), ("complete", 0));
         // Sixteen ranks, ten iterations.
-        mean(&numbers(&outcome, "iterations", "duration_ns")[..160])
+        mean(&numbers(&outcome.tables, "iterations", "duration_ns")[..160])
     };
     let alone = iterations(&[("run.jobs", "[\"halo\"]")]);
     let (packets, hybrid) = (iterations(&[("job.1.fidelity", "\"packet\"")]) / alone, iterations(&[]) / alone);
@@ -546,9 +529,9 @@ fn messages_and_packets_on_a_link_carry_no_more_than_it_does_and_share_it() {
     let text =
         format!("{fabric}{}{}", pair("packets", "[0, 2]", ""), pair("messages", "[1, 3]", "fidelity = \"flow\"\n"));
     let outcome = run_with(&text, &[], 1).unwrap();
-    let rates = numbers(&outcome, "streams", "goodput_gbps");
+    let rates = numbers(&outcome.tables, "streams", "goodput_gbps");
     let alone = run_with(&text, &[("run.jobs", "[\"packets\"]")], 1).unwrap();
-    let alone = numbers(&alone, "streams", "goodput_gbps")[0];
+    let alone = numbers(&alone.tables, "streams", "goodput_gbps")[0];
     assert!(rates.iter().sum::<f64>() < 1.01 * alone, "{rates:?} {alone}");
     assert!(rates.iter().all(|rate| (rate / alone - 0.5).abs() < 0.05), "{rates:?} {alone}");
 }

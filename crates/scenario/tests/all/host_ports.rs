@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path};
 
-use etherweave_scenario::{Column, Design, Fabric, Outcome, PointChoice, Processes, Run};
+use etherweave_scenario::{Design, Fabric, Outcome, PointChoice, Processes, Run};
+
+use super::results::{numbers, overrides, texts};
 
 const BYTES: f64 = 8_388_608.0;
 const RATE_GBPS: f64 = 100.0;
@@ -12,31 +14,20 @@ fn scenario() -> String {
 }
 
 /// The shipped scenario, and what differs.
-fn start(overrides: &[(&str, &str)], threads: usize) -> Result<Run, String> {
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let run = Run::start(&scenario(), "two_planes.toml", &overrides, threads, &[]);
+fn start(changed: &[(&str, &str)], threads: usize) -> Result<Run, String> {
+    let run = Run::start(&scenario(), "two_planes.toml", &overrides(changed), threads, &[]);
     run.map_err(|error| error.to_string())
 }
 
-fn run(overrides: &[(&str, &str)], threads: usize) -> Outcome {
-    start(overrides, threads).unwrap_or_else(|error| panic!("{error}")).finish(&mut |_| true).0
-}
-
-fn numbers(outcome: &Outcome, table: &str, column: &str) -> Vec<f64> {
-    let table = outcome.tables.iter().find(|known| known.name == table).expect("a table of a run");
-    match &table.columns.iter().find(|(name, _)| *name == column).expect("a column of the table").1 {
-        Column::Numbers(numbers) => numbers.clone(),
-        Column::Integers(numbers) => numbers.iter().map(|&number| number as f64).collect(),
-        Column::Texts(_) => panic!("{column} has texts"),
-    }
+fn run(changed: &[(&str, &str)], threads: usize) -> Outcome {
+    start(changed, threads).unwrap_or_else(|error| panic!("{error}")).finish(&mut |_| true).0
 }
 
 /// Bytes that each of two ports of a host has sent.
 fn sent_by(outcome: &Outcome, host: &str) -> [f64; 2] {
-    let ports = outcome.tables.iter().find(|table| table.name == "ports").expect("ports of a run");
-    let Some((_, Column::Texts(nodes))) = ports.columns.first() else { panic!("ports have nodes") };
-    let (port, bytes) = (numbers(outcome, "ports", "port"), numbers(outcome, "ports", "tx_bytes"));
-    let rows = || (0..nodes.len()).filter(|&row| &nodes[row] == host);
+    let nodes = texts(&outcome.tables, "ports", "node");
+    let (port, bytes) = (numbers(&outcome.tables, "ports", "port"), numbers(&outcome.tables, "ports", "tx_bytes"));
+    let rows = || (0..nodes.len()).filter(|&row| nodes[row] == host);
     [0.0, 1.0].map(|number| rows().filter(|&row| port[row] == number).map(|row| bytes[row]).sum())
 }
 
@@ -63,7 +54,7 @@ fn a_message_over_two_planes_takes_half_the_time() {
         let planes_key = [("host_ports.planes", count.as_str()), NO_FAULT];
         let single = [choice, NO_FAULT];
         let outcome = run(if planes > 1.0 { &planes_key } else { &single }, 1);
-        let durations = numbers(&outcome, "iterations", "duration_ns");
+        let durations = numbers(&outcome.tables, "iterations", "duration_ns");
         assert!(!durations.is_empty());
         durations.into_iter().for_each(|duration| check_round_trip(duration, planes));
     }
@@ -75,7 +66,7 @@ fn all_arrives_over_the_other_plane_after_one_has_failed() {
     assert_eq!(outcome.summary.finished, "complete");
     assert!(outcome.summary.packets_lost > 0);
     let (starts, durations) =
-        (numbers(&outcome, "iterations", "start_ns"), numbers(&outcome, "iterations", "duration_ns"));
+        (numbers(&outcome.tables, "iterations", "start_ns"), numbers(&outcome.tables, "iterations", "duration_ns"));
     // The plane is down from 3 to 6 ms, and hosts know both 0.1 ms later.
     let mut over = [0, 0];
     for (start, duration) in starts.into_iter().zip(durations) {
@@ -252,7 +243,7 @@ fn messages_in_flow_level_mode_take_the_ports_that_packets_take() {
         let [packets, messages] =
             [&[][..], &[("run.fidelity", "\"flow\"")]].map(|mode| run(&[&keys, mode].concat(), 1));
         let [of_packets, of_messages] =
-            [&packets, &messages].map(|outcome| numbers(outcome, "iterations", "duration_ns"));
+            [&packets, &messages].map(|outcome| numbers(&outcome.tables, "iterations", "duration_ns"));
         for (packets, messages) in of_packets.into_iter().zip(of_messages) {
             check_round_trip(messages, planes);
             assert!((messages / packets - 1.0).abs() < 0.02, "{case:?}: {messages} ns, {packets} ns in packets");
@@ -285,7 +276,7 @@ fn two_planes_carry_twice_the_bytes_in_the_time_of_one_in_flow_level_mode() {
                 ("job", jobs.as_str()),
                 NO_FAULT,
             ];
-            let durations = numbers(&run(&keys, 1), "iterations", "duration_ns");
+            let durations = numbers(&run(&keys, 1).tables, "iterations", "duration_ns");
             durations.into_iter().fold(0.0, f64::max)
         });
         assert!((ends[1] / ends[0] - 1.0).abs() < 0.01, "{routing}: {ends:?} ns");
@@ -297,11 +288,11 @@ fn each_port_of_a_host_is_captured_by_its_name() {
     let frames = |port: &str| {
         let file = std::env::temp_dir().join(format!("etherweave-{}-{port}.pcapng", std::process::id()));
         let keys = [
-            ("faults.down".to_owned(), "[]".to_owned()),
-            ("job.0.workload.osu_latency.bytes".to_owned(), "\"64KiB\"".to_owned()),
-            ("job.0.workload.osu_latency.iterations".to_owned(), "1".to_owned()),
+            NO_FAULT,
+            ("job.0.workload.osu_latency.bytes", "\"64KiB\""),
+            ("job.0.workload.osu_latency.iterations", "1"),
         ];
-        let mut run = Run::start(&scenario(), "two_planes.toml", &keys, 1, &[port.to_owned()]).unwrap();
+        let mut run = Run::start(&scenario(), "two_planes.toml", &overrides(&keys), 1, &[port.to_owned()]).unwrap();
         run.capture_to(port, fs::File::create(&file).unwrap()).unwrap();
         let (outcome, captured) = run.finish(&mut |_| true);
         captured.unwrap();
@@ -314,11 +305,10 @@ fn each_port_of_a_host_is_captured_by_its_name() {
             blocks += f64::from(u8::from(word(at) == 6));
             at += word(at + 4) as usize;
         }
-        let ports = outcome.tables.iter().find(|table| table.name == "ports").unwrap();
-        let Some((_, Column::Texts(nodes))) = ports.columns.first() else { panic!("ports have nodes") };
+        let nodes = texts(&outcome.tables, "ports", "node");
         let (number, [sent, came]) = (
-            numbers(&outcome, "ports", "port"),
-            ["tx_packets", "rx_packets"].map(|name| numbers(&outcome, "ports", name)),
+            numbers(&outcome.tables, "ports", "port"),
+            ["tx_packets", "rx_packets"].map(|name| numbers(&outcome.tables, "ports", name)),
         );
         let own = (0..nodes.len()).filter(|&row| port == format!("{}.{}", &nodes[row], number[row]));
         (blocks, own.map(|row| sent[row] + came[row]).sum::<f64>())
@@ -336,13 +326,7 @@ fn an_open_loop_has_a_source_for_each_port_and_a_plane_for_all() {
         let text = format!("{ports}{tree}[open_loop]\nloads = [0.3]\nwarm_up = \"2us\"\nmeasured = \"10us\"\n");
         let choice = PointChoice { routing: Some("spray".to_owned()), ..PointChoice::default() };
         let tables = Fabric::parse(&text, "x.toml", &[]).unwrap().observe(&choice, 1, None).unwrap();
-        let point = tables.into_iter().find(|table| table.name == "points").unwrap();
-        let value = |name: &str| {
-            let column = point.columns.iter().find(|(known, _)| *known == name);
-            let Some((_, Column::Numbers(values))) = column else { panic!("{name} are numbers") };
-            values[0]
-        };
-        ["load_accepted", "latency_ns_mean"].map(value)
+        ["load_accepted", "latency_ns_mean"].map(|name| numbers(&tables, "points", name)[0])
     };
     let single = observed("");
     assert!(single[0] > 0.25, "{single:?}");
@@ -380,7 +364,7 @@ fn a_server_of_sixteen_ports_loses_a_sixteenth_with_one() {
     let outcome = Run::start(&fs::read_to_string(path).unwrap(), "planes.toml", &[], 1, &[]).unwrap();
     let outcome = outcome.finish(&mut |_| true).0;
     let [ranks, iterations, durations] =
-        ["rank", "iteration", "duration_ns"].map(|column| numbers(&outcome, "iterations", column));
+        ["rank", "iteration", "duration_ns"].map(|column| numbers(&outcome.tables, "iterations", column));
     let rate = |iteration: f64| -> f64 {
         let rows = (0..ranks.len()).filter(|&row| ranks[row] < 8.0 && iterations[row] == iteration);
         rows.map(|row| durations[row].recip()).sum()

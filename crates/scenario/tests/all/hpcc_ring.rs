@@ -2,14 +2,9 @@
 
 use std::{fs, path::Path};
 
-use etherweave_scenario::{Column, Run, Table};
+use etherweave_scenario::Run;
 
-fn integers<'a>(table: &'a Table, name: &str) -> &'a [u64] {
-    match table.columns.iter().find(|column| column.0 == name) {
-        Some((_, Column::Integers(values))) => values,
-        _ => panic!("no integers {name}"),
-    }
-}
+use super::results::{numbers, texts};
 
 /// Time of a message in us: in each random ring the slowest rank of the faster of both loops, as the benchmark takes
 /// it; and the median of the lone pair.
@@ -18,16 +13,13 @@ fn latencies(name: &str) -> (Vec<f64>, f64) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/{name}.toml"));
     let text = fs::read_to_string(path).unwrap();
     let outcome = Run::start(&text, name, &[], 1, &[]).unwrap().finish(&mut |_| true).0;
-    let table = outcome.tables.iter().find(|table| table.name == "iterations").unwrap();
-    let Some((_, Column::Texts(jobs))) = table.columns.iter().find(|column| column.0 == "job") else { panic!() };
-    let Some((_, Column::Numbers(times))) = table.columns.iter().find(|column| column.0 == "duration_ns") else {
-        panic!()
-    };
-    let (ranks, iterations) = (integers(table, "rank"), integers(table, "iteration"));
+    let jobs = texts(&outcome.tables, "iterations", "job");
+    let [ranks, iterations, times] =
+        ["rank", "iteration", "duration_ns"].map(|name| numbers(&outcome.tables, "iterations", name));
     let mut faster = vec![[f64::MAX; 256]; 3];
     let mut pair = Vec::new();
     for row in 0..times.len() {
-        if &jobs[row] == "pair" {
+        if jobs[row] == "pair" {
             pair.push(times[row] / 2e3);
         } else {
             let best = &mut faster[iterations[row] as usize / 2][ranks[row] as usize];

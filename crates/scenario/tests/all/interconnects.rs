@@ -1,10 +1,12 @@
 //! Interconnects without load against closed forms.
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
-use etherweave_scenario::{Column, Run, Scenario};
+use etherweave_scenario::{Run, Scenario};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{SimParams, SwitchModel, Threshold};
 use etherweave_topology::Topology;
+
+use super::results::{numbers, run};
 
 const PROFILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/interconnect");
 
@@ -25,13 +27,8 @@ fn ping_pong(profile: &str, bytes: u64) -> String {
 
 /// Half of its round trip [ps].
 fn latency(profile: &str, bytes: u64) -> f64 {
-    let run = Run::start(&ping_pong(profile, bytes), "ping.toml", &[], 1, &[]).unwrap();
-    let outcome = run.finish(&mut |_| true).0;
-    let rows = outcome.tables.iter().find(|table| table.name == "iterations").unwrap();
-    let Some((_, Column::Numbers(times))) = rows.columns.iter().find(|(name, _)| *name == "duration_ns") else {
-        panic!("a column of times")
-    };
-    times[0] * 500.0
+    let outcome = run(&ping_pong(profile, bytes), &[], 1).unwrap();
+    numbers(&outcome.tables, "iterations", "duration_ns")[0] * 500.0
 }
 
 /// A byte for all of these [ps].
@@ -89,11 +86,7 @@ fn infiniband_reduces_in_the_network_at_the_rate_of_a_link() {
              operation.allreduce.bytes = \"4MB\", algorithm = \"in_network\", warm_up = 0, iterations = 1 }}\n"
         );
         let rate = Scenario::parse(&text, "a.toml", &[]).unwrap().topology.generate().unwrap().channels()[0].rate;
-        let outcome = Run::start(&text, "a.toml", &[], 1, &[]).unwrap().finish(&mut |_| true).0;
-        let rows = outcome.tables.iter().find(|table| table.name == "iterations").unwrap();
-        let Some((_, Column::Numbers(times))) = rows.columns.iter().find(|(name, _)| *name == "duration_ns") else {
-            panic!("a column of times")
-        };
+        let times = numbers(&run(&text, &[], 1).unwrap().tables, "iterations", "duration_ns");
         let share = rate.serialization_time(Bytes::new(4_000_000)).as_ns_f64() / times[0];
         assert!((0.92..1.0).contains(&share), "{profile}: {share} of the rate");
     }
@@ -111,21 +104,14 @@ fn infiniband_reduces_for_each_place_of_the_nodes_of_nccl() {
              algorithm = \"collnet_direct\", protocol = \"simple\" }}\n"
         )
     };
-    let outcome = Run::start(&text(""), "a.toml", &[], 1, &[]).unwrap().finish(&mut |_| true).0;
-    let numbers = |table: &str, column: &str| -> Vec<f64> {
-        let rows = outcome.tables.iter().find(|rows| rows.name == table).unwrap();
-        match rows.columns.iter().find(|(name, _)| *name == column) {
-            Some((_, Column::Numbers(values))) => values.clone(),
-            _ => panic!("a column of numbers"),
-        }
-    };
+    let outcome = run(&text(""), &[], 1).unwrap();
     let rate = Scenario::parse(&text(""), "a.toml", &[]).unwrap().topology.generate().unwrap().channels()[0].rate;
     let link = rate.serialization_time(Bytes::new(4_000_000)).as_ns_f64();
-    for time in numbers("iterations", "duration_ns") {
+    for time in numbers(&outcome.tables, "iterations", "duration_ns") {
         let share = link / (time - 38_800.0);
         assert!((0.9..1.0).contains(&share), "{share} of the rate in {time} ns");
     }
-    let error = Run::start(&text("connections = \"per pair\""), "a.toml", &[], 1, &[]).err().unwrap().to_string();
+    let error = run(&text("connections = \"per pair\""), &[], 1).unwrap_err().to_string();
     assert!(error.contains("per communicator"), "{error}");
 }
 
@@ -145,12 +131,7 @@ fn ultra_ethernet_has_thresholds_of_the_bandwidth_delay_product_of_its_fabric() 
         let ecn = params.switch.ecn.unwrap();
         assert_eq!((5 * ecn.queue_min.get(), 5 * ecn.queue_max.get()), (product, 4 * product), "{name}");
         assert_eq!(params.switch.egress_threshold, Threshold::Static(Bytes::new(product)), "{name}");
-        let outcome = Run::start(&text, "a.toml", &[], 1, &[]).unwrap().finish(&mut |_| true).0;
-        let flows = outcome.tables.iter().find(|table| table.name == "flows").unwrap();
-        let Some((_, Column::Numbers(times))) = flows.columns.iter().find(|(name, _)| *name == "acknowledged_ns")
-        else {
-            panic!("a column of times")
-        };
+        let times = numbers(&run(&text, &[], 1).unwrap().tables, "flows", "acknowledged_ns");
         let (mpi, read) = (&params.host.mpi_roce, params.nic.pcie.as_ref().unwrap().read_latency);
         let round_trip = times[0] - (mpi.send_overhead + read).as_ns_f64();
         assert!((base.as_ns_f64() - 128.0..=base.as_ns_f64()).contains(&round_trip), "{name}: {round_trip} ns");

@@ -14,6 +14,7 @@ mod interconnects;
 mod mistakes;
 mod mutations;
 mod panics;
+mod results;
 mod routings;
 mod samples;
 mod shipped;

@@ -1,14 +1,14 @@
 //! A panic is a fault of Etherweave; what there was before it is kept.
 
-use etherweave_scenario::{Column, Fabric, Processes, Table};
+use etherweave_scenario::{Fabric, Processes, Table};
+
+use super::results::numbers;
 
 const POINTS: &str = "[topology.dragonfly]\np = 1\na = 2\nh = 1\n[open_loop]\nloads = [0.1, 0.2, 0.3, 0.4]\n\
     warm_up = \"1us\"\nmeasured = \"2us\"\n";
 
 fn loads(points: &Table) -> Vec<f64> {
-    let loads = points.columns.iter().find(|(name, _)| *name == "load").expect("points have their loads");
-    let Column::Numbers(loads) = &loads.1 else { panic!("loads are numbers") };
-    loads.clone()
+    numbers(std::slice::from_ref(points), "points", "load")
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Time series of a scenario: from `[observe]` to tables, estimates and mistakes.
 
-use etherweave_scenario::{Column, Fabric, Outcome, PointChoice, Processes, Run, RunOptions, Table};
+use etherweave_scenario::{Fabric, PointChoice, Processes, Run, RunOptions, Table};
 
 use super::cases::check;
+use super::results::{numbers, texts};
 
 fn start(text: &str, memory_limit: Option<&str>) -> Result<Run, String> {
     let options = RunOptions { memory_limit, ..RunOptions::default() };
@@ -14,45 +15,24 @@ fn with(lines: &str) -> String {
     format!("[topology.fat_tree]\n[run]\nend = \"1ms\"\n{job}[observe]\n{lines}\n")
 }
 
-fn table<'a>(outcome: &'a Outcome, name: &str) -> &'a Table {
-    outcome.tables.iter().find(|table| table.name == name).expect("a table of the outcome")
-}
-
-fn integers<'a>(table: &'a Table, name: &str) -> &'a [u64] {
-    match table.columns.iter().find(|(column, _)| *column == name) {
-        Some((_, Column::Integers(values))) => values,
-        _ => panic!("{name} is a column of integers"),
-    }
-}
-
 #[test]
 fn a_run_has_tables_of_samples_only_where_they_are_asked_for() {
     let outcome = start(&with("ports = [\"switches\"]"), None).unwrap().finish(&mut |_| true).0;
-    let (samples, ports) = (table(&outcome, "port_samples"), table(&outcome, "ports"));
-    assert_eq!(integers(table(&outcome, "flow_samples"), "bytes").len(), 0);
-    let Some((_, Column::Texts(nodes))) = ports.columns.iter().find(|(name, _)| *name == "node") else {
-        panic!("ports have names")
-    };
-    let of_switches =
-        integers(ports, "tx_bytes").iter().zip(nodes.iter()).filter(|(_, node)| !node.starts_with("host"));
-    assert_eq!(integers(samples, "tx_bytes").iter().sum::<u64>(), of_switches.map(|(bytes, _)| bytes).sum::<u64>());
+    assert_eq!(numbers(&outcome.tables, "flow_samples", "bytes").len(), 0);
+    let [samples, ports] = ["port_samples", "ports"].map(|table| numbers(&outcome.tables, table, "tx_bytes"));
+    let nodes = texts(&outcome.tables, "ports", "node");
+    let of_switches = ports.iter().zip(nodes).filter(|(_, node)| !node.starts_with("host"));
+    assert_eq!(samples.iter().sum::<f64>(), of_switches.map(|(bytes, _)| bytes).sum::<f64>());
     let plain = with("ports = [\"switches\"]");
     let plain = start(plain.split("[observe]").next().unwrap(), None).unwrap().finish(&mut |_| true).0;
     assert!(plain.tables.iter().all(|table| !table.name.ends_with("_samples")));
     assert_eq!(plain.summary.fingerprint, outcome.summary.fingerprint);
 }
 
-fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
-    match table.columns.iter().find(|(column, _)| *column == name) {
-        Some((_, Column::Numbers(values))) => values,
-        _ => panic!("{name} is a column of numbers"),
-    }
-}
-
 /// Three ping-pongs: what a rank does fills its time, and every message that is sent arrives.
 #[test]
 fn ranks_that_are_observed_account_for_all_of_their_time_and_change_nothing() {
-    for bytes in [8, 1 << 20] {
+    for bytes in [8.0, 1_048_576.0] {
         let workload = format!("workload.osu_latency = {{ bytes = \"{bytes}B\", warm_up = 0, iterations = 3 }}");
         let plain = format!("[topology.fat_tree]\n[[job]]\nname = \"j\"\n{workload}\n");
         let outcome = start(&format!("{plain}[observe]\nranks = true\n"), None).unwrap();
@@ -60,22 +40,20 @@ fn ranks_that_are_observed_account_for_all_of_their_time_and_change_nothing() {
         let without = start(&plain, None).unwrap().finish(&mut |_| true).0.with_all_tables();
         assert_eq!(outcome.summary.fingerprint, without.summary.fingerprint);
         assert!(without.tables.iter().all(|table| table.name != "activities" && table.name != "transfers"));
-        check_activities(table(&outcome, "activities"));
-        let transfers = table(&outcome, "transfers");
-        let (sources, sizes) = (integers(transfers, "source"), integers(transfers, "bytes"));
-        for source in [0, 1] {
-            let own = sources.iter().zip(sizes).filter(|&(&from, &size)| (from, size) == (source, bytes));
+        check_activities(&outcome.tables);
+        let [sources, sizes, starts, ends] =
+            ["source", "bytes", "start_ns", "end_ns"].map(|name| numbers(&outcome.tables, "transfers", name));
+        for source in [0.0, 1.0] {
+            let own = sources.iter().zip(&sizes).filter(|&(&from, &size)| (from, size) == (source, bytes));
             assert_eq!(own.count(), 3, "{bytes} B from rank {source}");
         }
-        let times = numbers(transfers, "start_ns").iter().zip(numbers(transfers, "end_ns"));
-        assert!(times.into_iter().all(|(start, end)| start < end));
+        assert!(starts.iter().zip(ends).all(|(start, end)| *start < end));
     }
 }
 
 /// Each activity of a rank begins when the one before it ends.
-fn check_activities(table: &Table) {
-    let ranks = integers(table, "rank");
-    let (starts, ends) = (numbers(table, "start_ns"), numbers(table, "end_ns"));
+fn check_activities(tables: &[Table]) {
+    let [ranks, starts, ends] = ["rank", "start_ns", "end_ns"].map(|name| numbers(tables, "activities", name));
     let pairs = (1..ranks.len()).filter(|&row| ranks[row] == ranks[row - 1]);
     let joins = pairs.map(|row| assert_eq!(starts[row], ends[row - 1], "row {row}")).count();
     assert_eq!(joins, ranks.len() - 2, "two ranks");

@@ -4,6 +4,8 @@ use std::{fs, path::Path, path::PathBuf};
 
 use etherweave_scenario::{Outcome, Run, Scenario};
 
+use super::results::overrides;
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
@@ -85,7 +87,7 @@ fn a_resolved_scenario_resolves_to_itself_and_runs_alike() {
 /// Whether a run with exact skips has skipped anything, after a comparison of its tables with those of a full run.
 /// `None` where a scenario is refused: it has no long loop, or things that happen at given times.
 fn has_exact_skips(name: &str, text: &str, longer: &[(&str, &str)]) -> Option<bool> {
-    let longer: Vec<_> = longer.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let longer = overrides(longer);
     let start = |changes: &[(String, String)]| Run::start(text, &origin(name), changes, 1, &[]);
     let changes = [longer.as_slice(), &[("run.fast_forward".to_owned(), "{}".to_owned())]].concat();
     let built = start(&changes).ok()?;

@@ -167,51 +167,20 @@ mod tests {
     use etherweave_workload::{ExecutionStream, GraphBuilder, GraphOp, Traffic};
 
     use super::*;
-    use crate::{Run, Schedules};
-
-    /// Folders of a test, which are gone at its end.
-    struct Folder(PathBuf);
+    use crate::{Schedules, testing::Folder, testing::outcome};
 
     impl Folder {
-        fn new(name: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("etherweave-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(path.join("traces")).unwrap();
-            Folder(path)
-        }
-
         /// Writes the traces of a workload under names of this pattern.
-        fn write(&self, pattern: &str, workload: &str) {
+        fn write_traces(&self, pattern: &str, workload: &str) {
             let made = Schedules::of(&scenario(workload), "a.toml", &[], 0).unwrap();
             for (rank, trace) in made.jobs[0].chakra().unwrap().iter().enumerate() {
-                std::fs::write(self.0.join(trace_name(pattern, rank)), trace).unwrap();
+                self.write(&trace_name(pattern, rank), trace);
             }
         }
 
-        fn origin(&self) -> String {
-            self.0.join("a.toml").display().to_string()
-        }
-
-        /// The resolved scenario, how it ended, and its fingerprint.
         fn run(&self, workload: &str) -> Result<(String, f64, String), String> {
-            run(&scenario(workload), &self.origin())
+            outcome(&scenario(workload), &self.origin())
         }
-
-        fn error(&self, workload: &str) -> String {
-            self.run(workload).unwrap_err()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
-    fn run(text: &str, origin: &str) -> Result<(String, f64, String), String> {
-        let run = Run::start(text, origin, &[], 1, &[]).map_err(|error| error.to_string())?;
-        let outcome = run.finish(&mut |_| true).0;
-        let fingerprint = format!("{:?}", outcome.summary.fingerprint);
-        Ok((outcome.resolved, outcome.summary.end_ns, fingerprint))
     }
 
     fn scenario(workload: &str) -> String {
@@ -225,7 +194,7 @@ mod tests {
         let folder = Folder::new("chakra-round-trip");
         for workload in [HALO, "osu_collective = { ranks = 8, operation.allreduce.bytes = \"64KiB\", iterations = 3 }"]
         {
-            folder.write("a.{rank}.et", workload);
+            folder.write_traces("a.{rank}.et", workload);
             let schedules = Schedules::of(&scenario(workload), "a.toml", &[], 0).unwrap();
             schedules.jobs[0].goal(&mut std::fs::File::create(folder.0.join("a.goal")).unwrap()).unwrap();
             let (_, end, fingerprint) = folder.run("chakra.file = \"a.{rank}.et\"").unwrap();
@@ -251,7 +220,7 @@ mod tests {
             graph.add(gpu, work(4), &[message]);
             let ranks = vec![Arc::new(graph.build().unwrap())];
             let trace = Chakra::write(&Traffic::Graphs { ranks, iterations: 1 }).unwrap();
-            std::fs::write(folder.0.join(format!("traces/{rank}.et")), &trace[0]).unwrap();
+            folder.write(&format!("traces/{rank}.et"), &trace[0]);
         }
         let (_, end, _) = folder.run("chakra.file = \"traces\"").unwrap();
         assert!((5e6..5.1e6).contains(&end), "{end}");
@@ -260,26 +229,26 @@ mod tests {
     #[test]
     fn traces_are_found_by_pattern_or_folder_and_known_by_their_digest() {
         let folder = Folder::new("chakra-files");
-        folder.write("traces/step.{rank}.et", HALO);
+        folder.write_traces("traces/step.{rank}.et", HALO);
         let by_pattern = folder.run("chakra.file = \"traces/step.{rank}.et\"").unwrap();
         assert_eq!(folder.run("chakra.file = \"traces\"").unwrap(), by_pattern);
         let path = format!("file = \"{}\"", folder.0.join("traces/step.{rank}.et").display());
         assert!(by_pattern.0.contains(&path) && by_pattern.0.contains("sha256 = \""), "{}", by_pattern.0);
-        assert_eq!(run(&by_pattern.0, "other").unwrap(), by_pattern, "a resolved scenario reproduces itself");
+        assert_eq!(outcome(&by_pattern.0, "other").unwrap(), by_pattern, "a resolved scenario reproduces itself");
         // Traces move with the results.
         std::fs::rename(folder.0.join("traces"), folder.0.join("moved")).unwrap();
         let moved = folder.0.join("moved/scenario.toml");
-        assert_eq!(run(&by_pattern.0, moved.to_str().unwrap()).unwrap().1, by_pattern.1);
+        assert_eq!(outcome(&by_pattern.0, moved.to_str().unwrap()).unwrap().1, by_pattern.1);
         std::fs::copy(folder.0.join("moved/step.1.et"), folder.0.join("moved/step.2.et")).unwrap();
-        let changed = run(&by_pattern.0, moved.to_str().unwrap()).unwrap_err();
+        let changed = outcome(&by_pattern.0, moved.to_str().unwrap()).unwrap_err();
         assert!(changed.contains("has changed: its SHA-256 is"), "{changed}");
     }
 
     #[test]
     fn files_that_are_no_traces_of_a_job_are_errors() {
         let folder = Folder::new("chakra-errors");
-        folder.write("traces/step.{rank}.et", HALO);
-        let error = |workload: &str| folder.error(&format!("chakra = {{ {workload} }}"));
+        folder.write_traces("traces/step.{rank}.et", HALO);
+        let error = |workload: &str| folder.run(&format!("chakra = {{ {workload} }}")).unwrap_err();
         for (workload, message) in [
             ("file = 5", "file: 5; expected the name of a file as a string"),
             ("file = \"a.et\"", "\"a.et\" cannot be read (no {rank} in the name of the file)"),
@@ -292,22 +261,21 @@ mod tests {
             let error = error(workload);
             assert!(error.contains(message), "{message}: {error}");
         }
-        std::fs::create_dir(folder.0.join("dumpi")).unwrap();
-        std::fs::write(folder.0.join("dumpi/dumpi-1-0000.bin"), "").unwrap();
+        folder.write("dumpi/dumpi-1-0000.bin", "");
         assert!(error("file = \"dumpi\"").contains("(a folder with a DUMPI trace, whose library is not maintained"));
-        std::fs::write(folder.0.join("groups.json"), "{\"1\": 5}").unwrap();
+        folder.write("groups.json", "{\"1\": 5}");
         let groups = error("file = \"traces\", groups_file = \"groups.json\"");
         assert!(groups.contains("expected an object with a list of ranks for each group"), "{groups}");
-        std::fs::write(folder.0.join("groups.json"), "{\"1\": []}").unwrap();
+        folder.write("groups.json", "{\"1\": []}");
         let groups = error("file = \"traces\", groups_file = \"groups.json\"");
         assert!(groups.contains("groups.1: a group without ranks"), "{groups}");
-        let placed = "chakra.file = \"traces\"\nplacement.hosts = [0, 1]";
-        assert!(folder.error(placed).contains("placement.hosts: 2 entries; expected 8, one for each host of the job"));
+        let placed = folder.run("chakra.file = \"traces\"\nplacement.hosts = [0, 1]").unwrap_err();
+        assert!(placed.contains("placement.hosts: 2 entries; expected 8, one for each host of the job"), "{placed}");
         std::fs::copy(folder.0.join("traces/step.1.et"), folder.0.join("traces/other.0.et")).unwrap();
         assert!(error("file = \"traces\"").contains("both other.{rank}.et and step.{rank}.et"));
         std::fs::remove_file(folder.0.join("traces/step.3.et")).unwrap();
         assert!(error("file = \"traces/step.{rank}.et\"").contains("no file step.3.et"));
-        std::fs::write(folder.0.join("traces/step.3.et"), "no trace").unwrap();
+        folder.write("traces/step.3.et", "no trace");
         let damaged = error("file = \"traces/step.{rank}.et\"");
         assert!(damaged.contains("step.3.et: byte 0: the trace ends"), "{damaged}");
     }

@@ -55,7 +55,7 @@ fn caller(job: &Value) -> Option<Workload> {
 mod tests {
     use etherweave_primitives::Duration;
 
-    use crate::{Connections, Scenario};
+    use crate::{Connections, Scenario, testing::Folder};
 
     fn library(text: &str) -> (Duration, Duration) {
         let text = format!("topology.single_switch.hosts = 16\ninterconnect.profile = \"ethernet-400-roce\"\n{text}");
@@ -96,22 +96,19 @@ mod tests {
 
     #[test]
     fn a_list_in_a_file_changes_neither_profile_nor_connections() {
-        let folder = std::env::temp_dir().join(format!("etherweave-lists-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("list.csv"), "0,100,10\n1,100,10\n").unwrap();
-        std::fs::write(folder.join("loads.csv"), "1\n".repeat(256)).unwrap();
+        let folder = Folder::new("lists");
+        folder.write("list.csv", "0,100,10\n1,100,10\n");
+        folder.write("loads.csv", "1\n".repeat(256));
         let cases = [
             ("moe.gate.loads.file = \"loads.csv\"", Connections::Count(10), Duration::from_ns(190)),
             ("inference.requests.listed.file = \"list.csv\"", Connections::PerCommunicator, Duration::from_us(1)),
         ];
         for (workload, connections, overhead) in cases {
             let text = format!("topology.single_switch.hosts = 32\n[[job]]\nname = \"j\"\nworkload.{workload}\n");
-            let origin = folder.join("x.toml");
-            let scenario = Scenario::parse(&text, origin.to_str().unwrap(), &[]).unwrap();
+            let scenario = Scenario::parse(&text, &folder.origin(), &[]).unwrap();
             assert_eq!(scenario.job[0].connections, connections, "{workload}");
             assert_eq!(scenario.host.mpi_roce.send_overhead, overhead, "{workload}");
         }
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -195,43 +195,18 @@ impl ReadAt for OpenFile {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
-    use crate::{Run, Schedules};
+    use crate::{Schedules, testing::Folder, testing::outcome};
 
     const PAIR: &str = "num_ranks 2\nrank 0 {\na: send 8b to 1\n}\nrank 1 {\na: recv 8b from 0\n}\n";
 
-    /// A directory of a test, which is gone at its end.
-    struct Folder(PathBuf);
-
     impl Folder {
-        fn new(name: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("etherweave-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(path.join("moved")).unwrap();
-            Folder(path)
-        }
-
-        fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-            std::fs::write(self.0.join(name), bytes).unwrap();
-        }
-
-        fn origin(&self) -> String {
-            self.0.join("a.toml").display().to_string()
-        }
-
         fn schedules(&self, goal: &str) -> Result<Schedules, crate::ScenarioError> {
             Schedules::of(&scenario(goal), &self.origin(), &[], 0)
         }
 
         fn error(&self, goal: &str) -> String {
             self.schedules(goal).unwrap_err().to_string()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
         }
     }
 
@@ -278,17 +253,11 @@ mod tests {
         }
     }
 
-    /// Returns the resolved scenario and the fingerprint of a run.
-    fn outcome(text: &str, origin: &str) -> Result<(String, Option<crate::result::outcome::HexFingerprint>), String> {
-        let run = Run::start(text, origin, &[], 1, &[]).map_err(|error| error.to_string())?;
-        let outcome = run.finish(&mut |_| true).0;
-        Ok((outcome.resolved, outcome.summary.fingerprint))
-    }
-
     #[test]
     fn of_large_texts_and_binaries_the_resolved_scenario_keeps_path_and_digest() {
         let folder = Folder::new("trace");
         folder.write("pair.goal", PAIR);
+        folder.write("moved/notes", "");
         folder.write("large.goal", format!("{PAIR}//{}\n", " ".repeat(TEXT_MAX as usize)));
         let pair = folder.schedules("file = \"pair.goal\"").unwrap();
         pair.jobs[0].goal_binary(File::create(folder.0.join("pair.bin")).unwrap()).unwrap();
@@ -297,13 +266,13 @@ mod tests {
             let run = outcome(&scenario(&format!("file = \"{name}\"")), &folder.origin()).unwrap();
             let path = format!("file = \"{}\"", folder.0.join(name).display());
             assert!(run.0.contains(&path) && !run.0.contains("text ="), "{}", run.0);
-            assert!(run.0.len() < 2 * small.0.len() && run.1 == small.1, "the same run in few bytes");
+            assert!(run.0.len() < 2 * small.0.len() && run.2 == small.2, "the same run in few bytes");
             assert_eq!(outcome(&run.0, "other").unwrap(), run, "a resolved scenario reproduces itself");
             // The file moves with the results.
             let kept = folder.0.join("moved").join("scenario.toml");
             std::fs::rename(folder.0.join(name), kept.with_file_name(name)).unwrap();
             let moved = outcome(&run.0, kept.to_str().unwrap()).unwrap();
-            assert_eq!((moved.1, moved.0.contains("/moved/")), (run.1, true));
+            assert_eq!((moved.2, moved.0.contains("/moved/")), (run.2, true));
             let missing = outcome(&run.0, "other").unwrap_err();
             assert!(missing.contains("job.0.workload.goal.file") && missing.contains("cannot be read (No such"));
             std::fs::write(kept.with_file_name(name), PAIR).unwrap();
