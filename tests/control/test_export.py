@@ -206,7 +206,7 @@ def test_a_factor_that_switches_cannot_take_is_noted() -> None:
 
 def test_a_routing_that_there_is_not_is_the_scenario_s_mistake() -> None:
     with pytest.raises(
-        etherweave.ScenarioError, match="unknown name `ugall`; expected one of up_down"
+        etherweave.ScenarioError, match="unknown name `ugall`; expected one of `up_down`"
     ):
         policy({"topology": PAIR}, options=ExportOptions(routing="ugall"))
 

@@ -133,7 +133,7 @@ impl WattsOf {
         tables: Option<&TableCounts>,
         spec: &DesignSpec,
     ) -> Result<Result<WattsOf, String>, InputError> {
-        let profiles = shipped::profiles();
+        let profiles = shipped::PROFILES.names();
         let mut unsaved = None;
         for name in &profiles {
             let profile = PowerProfile::shipped(name).expect("a shipped profile can be read");

@@ -148,12 +148,12 @@ impl PriceBook {
         Ok(book)
     }
 
-    /// A price book that comes with Etherweave; [`shipped::price_books`] lists them.
+    /// A price book that comes with Etherweave; [`shipped::PRICE_BOOKS`] lists them.
     ///
     /// # Errors
     /// When there is none of this name.
     pub fn shipped(name: &str) -> Result<PriceBook, InputError> {
-        PriceBook::parse(name, shipped::price_book_text(name)?)
+        PriceBook::parse(name, shipped::PRICE_BOOKS.entry("", "price book", name)?.1)
     }
 
     fn check(&self) -> Result<(), InputError> {

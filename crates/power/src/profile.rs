@@ -160,12 +160,12 @@ impl PowerProfile {
         Ok(profile)
     }
 
-    /// A profile that comes with Etherweave; [`shipped::profiles`] lists them.
+    /// A profile that comes with Etherweave; [`shipped::PROFILES`] lists them.
     ///
     /// # Errors
     /// When there is none of this name.
     pub fn shipped(name: &str) -> Result<PowerProfile, InputError> {
-        PowerProfile::parse(name, shipped::profile_text(name)?)
+        PowerProfile::parse(name, shipped::PROFILES.entry("", "power profile", name)?.1)
     }
 
     pub(crate) fn missing(&self, key: &str, known: Vec<String>) -> InputError {

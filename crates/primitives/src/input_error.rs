@@ -145,6 +145,21 @@ impl InputErrors {
         part.map_err(|errors| self.0.extend(errors.into().0)).ok()
     }
 
+    /// Reads every element of the list at a key; adds the mistakes of those that fail, each at its number.
+    pub fn each<S, T, E: Into<InputErrors>>(
+        &mut self,
+        key: &str,
+        list: impl IntoIterator<Item = S>,
+        mut read: impl FnMut(S) -> Result<T, E>,
+    ) -> Vec<T> {
+        let numbered = list.into_iter().enumerate();
+        let read = |(number, element)| {
+            let read = read(element).map_err(|errors| errors.into().within(&format!("{key}.{number}")));
+            self.check(read)
+        };
+        numbered.filter_map(read).collect()
+    }
+
     /// The same mistakes, seen from outside the table `prefix`.
     pub fn within(self, prefix: &str) -> InputErrors {
         InputErrors(self.0.into_iter().map(|error| error.within(prefix)).collect())

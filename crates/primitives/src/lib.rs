@@ -29,6 +29,7 @@ mod nearest;
 mod params;
 mod power;
 mod random;
+mod shipped;
 mod time;
 mod unit;
 
@@ -43,4 +44,5 @@ pub use money::{Currency, Money};
 pub use nearest::{nearest_of, no_such};
 pub use power::{Energy, Power};
 pub use random::{Purpose, Stream, mix};
+pub use shipped::Shipped;
 pub use time::{Duration, Time};

@@ -82,7 +82,7 @@ impl Fabric {
     /// When there is no such routing, or it is not for this fabric.
     pub fn routing_priorities(&self, routing: Option<&str>) -> Result<u8, ScenarioError> {
         let kind = match routing {
-            Some(name) => routing_named(name).map_err(|error| self.document.elsewhere(error))?,
+            Some(name) => reader::name(name).map_err(|error| self.document.elsewhere(error.within("routing")))?,
             None => self.scenario.routing,
         };
         let topology = self.topology.by_port();
@@ -315,13 +315,6 @@ impl Fabric {
     }
 }
 
-fn routing_named(name: &str) -> Result<RoutingKind, InputError> {
-    let known: Vec<_> = RoutingKind::all().into_iter().map(RoutingKind::name).collect();
-    RoutingKind::named(name).ok_or_else(|| {
-        InputError::new("routing", format!("unknown name `{name}`"), format!("one of {}", known.join(", ")))
-    })
-}
-
 /// A fabric that fulfils a request.
 pub struct ProposedScenario {
     /// Its family, and whether it is the family's largest.
@@ -484,6 +477,6 @@ mod tests {
             assert_eq!(fabric.routing_priorities(Some(name)), Ok(priorities), "{name}");
         }
         let error = fabric.routing_priorities(Some("ugall")).unwrap_err().to_string();
-        assert!(error.contains("unknown name `ugall`; expected one of up_down, "), "{error}");
+        assert!(error.contains("unknown name `ugall`; expected one of `up_down`, "), "{error}");
     }
 }

@@ -17,7 +17,7 @@ use profile::Interconnect;
 use without::leave_out;
 
 pub(crate) use profile::Figure;
-pub(crate) use shipped::names;
+pub(crate) use shipped::SHIPPED;
 
 const TABLE: &str = "interconnect";
 const RATE: &str = "rate";
@@ -179,7 +179,7 @@ pub fn figures(text: &str, origin: &str, overrides: &[(String, String)]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scenario;
+    use crate::{Scenario, testing::Folder};
 
     const JOB: &str = "[[job]]\nname = \"j\"\nworkload.osu_latency = {}\n";
 
@@ -234,16 +234,14 @@ mod tests {
     /// Links of hosts have 50 Gb/s in the profile, and others 200; the default of a fabric is 100.
     #[test]
     fn links_without_the_rates_of_the_profile_have_other_ones() {
-        let directory = std::env::temp_dir().join(format!("etherweave-link-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let origin = directory.join("a.toml");
+        let folder = Folder::new("link");
         let figure = |value: &str| format!("{{ value = {value}, basis = \"estimate\", source = \"a guess\" }}");
         let link = format!("rate = {}\nhost_rate = {}\n", figure("\"200Gb/s\""), figure("\"50Gb/s\""));
         let text = format!("base = \"infiniband-hdr\"\nabout = \"a site\"\n[link]\n{link}");
-        std::fs::write(directory.join("mine.toml"), text).unwrap();
+        folder.write("mine.toml", text);
         let rates = |without: &str| {
             let text = format!("[interconnect]\nfile = \"mine.toml\"\nwithout = {without}\n[topology.fat_tree]\n{JOB}");
-            let topology = Scenario::parse(&text, origin.to_str().unwrap(), &[]).unwrap().topology.generate().unwrap();
+            let topology = Scenario::parse(&text, &folder.origin(), &[]).unwrap().topology.generate().unwrap();
             let mut rates =
                 Vec::from_iter(topology.channels().iter().map(|channel| channel.rate.as_bps() / 1_000_000_000));
             rates.sort_unstable();
@@ -251,7 +249,6 @@ mod tests {
             rates
         };
         let all = ["[]", "[\"link.host_rate\"]", "[\"link.rate\"]", "[\"link.rate\", \"link.host_rate\"]"].map(rates);
-        std::fs::remove_dir_all(&directory).unwrap();
         assert_eq!(all, [vec![50, 200], vec![200], vec![50, 100], vec![100]]);
         let infiniband = "[interconnect]\nprofile = \"infiniband-hdr\"\nwithout = ";
         assert_eq!(scenario(&format!("{infiniband}[\"link.addresses\"]")).interconnect.unwrap().addresses, None);
@@ -278,7 +275,7 @@ mod tests {
 
     #[test]
     fn every_shipped_interconnect_is_a_fabric_that_runs() {
-        for name in names() {
+        for name in SHIPPED.names() {
             let scenario = scenario(&format!("interconnect.profile = \"{name}\""));
             let again = Scenario::parse(&scenario.resolved(), "x.toml", &[]).unwrap();
             assert_eq!(again.resolved(), scenario.resolved(), "{name}: what is resolved needs no profile");
@@ -334,18 +331,15 @@ mod tests {
 
     #[test]
     fn a_file_beside_the_scenario_is_a_profile() {
-        let directory = std::env::temp_dir().join(format!("etherweave-interconnect-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let origin = directory.join("a.toml");
+        let folder = Folder::new("interconnect");
         let with = |figure: &str| {
             let text = format!("base = \"infiniband-edr\"\nabout = \"a site\"\n[switch]\nlatency = {figure}\n");
-            std::fs::write(directory.join("mine.toml"), text).unwrap();
+            folder.write("mine.toml", text);
             let text = format!("[interconnect]\nfile = \"mine.toml\"\n{JOB}");
-            Scenario::parse(&text, origin.to_str().unwrap(), &[])
+            Scenario::parse(&text, &folder.origin(), &[])
         };
         let cited = with("{ value = \"2us\", basis = \"fitted\", source = \"a measurement\" }");
         let uncited = with("\"2us\"");
-        std::fs::remove_dir_all(&directory).unwrap();
         assert_eq!(cited.unwrap().switch.latency.as_ns_f64(), 2_000.0);
         let error = uncited.unwrap_err().to_string();
         let expected = "a.toml:2:1: interconnect.file: \"mine.toml\": switch.latency: a figure without its source";

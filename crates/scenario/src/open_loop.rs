@@ -122,18 +122,12 @@ impl OpenLoopSpec {
         let expected = format!("at most {delay_max}");
         let ejection = InputError::unless(ejection <= delay_max, "ejection_delay", ejection, expected);
         let is_short = errors.check(ejection).is_some();
-        for (number, routing) in self.routings.iter().enumerate() {
-            errors.check(routing.check().map_err(|error| error.within(&format!("routings.{number}"))));
-        }
+        errors.each("routings", &self.routings, RoutingKind::check);
         if errors.check(switch.check()).is_some() && is_short {
             errors.check(check_links(fabric.topology, switch, links));
         }
         errors.check(self.length().check());
-        let loads = self.loads.iter().enumerate().filter_map(|(number, &load)| {
-            let share = load_share(load).map_err(|error| error.within(&format!("loads.{number}")));
-            errors.check(share)
-        });
-        let loads: Vec<_> = loads.collect();
+        let loads = errors.each("loads", &self.loads, |&load| load_share(load));
         let packet = links.packet_time(fabric.topology.host_channel(HostId::new(0)), switch.packet);
         let arrival = loads.into_iter().try_for_each(|share| self.arrival.plan(packet, share).map(|_| ()));
         errors.check(arrival.map_err(|error| error.within("arrival")));
@@ -144,11 +138,9 @@ impl OpenLoopSpec {
 
     fn check_patterns(&self, topology: &Topology, seed: u64) -> Result<(), InputErrors> {
         let (groups, mut errors) = (host_groups(topology)?, InputErrors::default());
-        for (number, pattern) in self.patterns.iter().enumerate() {
-            let key = format!("open_loop.patterns.{number}");
-            let plan = pattern.0.plan(&groups, seed).and_then(|_| check_sends(&pattern.0, &groups, seed));
-            errors.check(plan.map_err(|error| error.within(&key)));
-        }
+        errors.each("open_loop.patterns", &self.patterns, |PatternSpec(pattern)| {
+            pattern.plan(&groups, seed).and_then(|_| check_sends(pattern, &groups, seed))
+        });
         errors.into_result()
     }
 

@@ -127,10 +127,9 @@ impl RowFabric<'_> {
     fn check(&self, degree: impl Fn(u32) -> u32) -> Result<(), InputErrors> {
         let mut errors = InputErrors::default();
         errors.check(at_least_one("hosts_per_switch", self.hosts_per_switch));
-        for (number, dimension) in self.dimensions.iter().enumerate() {
-            let positive = each_at_least_one([("size", dimension.size), ("lag", dimension.lag)]);
-            errors.check(positive.map_err(|errors| errors.within(&format!("dimensions.{number}"))));
-        }
+        errors.each("dimensions", self.dimensions, |dimension| {
+            each_at_least_one([("size", dimension.size), ("lag", dimension.lag)])
+        });
         errors.into_result()?;
         let switches = product(self.dimensions.iter().map(|dimension| dimension.size));
         let to_hosts = switches.saturating_mul(u64::from(self.hosts_per_switch));

@@ -64,8 +64,8 @@ fn exercise_book(text: &str) {
 }
 
 fn profile(pick: usize) -> &'static str {
-    let profiles = shipped::profiles();
-    shipped::profile_text(profiles[pick % profiles.len()]).unwrap()
+    let profiles = shipped::PROFILES.0;
+    profiles[pick % profiles.len()].1
 }
 
 proptest! {
@@ -79,7 +79,7 @@ proptest! {
         pick in any::<usize>(),
     ) {
         exercise_profile(&spliced(profile(pick), at, length, &insert));
-        exercise_book(&spliced(shipped::price_book_text("example").unwrap(), at, length, &insert));
+        exercise_book(&spliced(shipped::PRICE_BOOKS.0[0].1, at, length, &insert));
     }
 
     #[test]
@@ -89,7 +89,7 @@ proptest! {
         let profile = renumbered(profile(pick), place, &number);
         exercise_profile(&profile);
         exercise_profile(&renumbered(&profile, again, "18446744073709551615"));
-        let book = renumbered(shipped::price_book_text("example").unwrap(), place, &number);
+        let book = renumbered(shipped::PRICE_BOOKS.0[0].1, place, &number);
         exercise_book(&book);
         exercise_book(&renumbered(&book, again, "18446744073709"));
     }

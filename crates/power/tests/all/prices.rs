@@ -141,7 +141,7 @@ fn a_year_s_electricity_counts_the_facility() {
 
 #[test]
 fn the_shipped_books_price_fabrics_of_today_and_say_what_they_are() {
-    for name in shipped::price_books() {
+    for name in shipped::PRICE_BOOKS.names() {
         let book = PriceBook::shipped(name).unwrap();
         for gigabits in [100, 400, 800] {
             let rate = BitRate::from_gbps(gigabits);

@@ -55,7 +55,7 @@ fn hundred() -> BitRate {
 
 #[test]
 fn every_shipped_profile_is_read_and_cites_its_sources() {
-    for name in shipped::profiles() {
+    for name in shipped::PROFILES.names() {
         let profile = PowerProfile::shipped(name).unwrap();
         let kind = profile.port.keys().next_back().unwrap();
         let fabric = SingleSwitch { hosts: 4, rate: kind.rate, ..SingleSwitch::default() }.generate().unwrap();

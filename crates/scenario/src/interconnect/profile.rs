@@ -7,7 +7,7 @@ use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SwitchPara
 use etherweave_topology::TopologyKind;
 use toml::{Table, Value};
 
-use super::shipped;
+use super::SHIPPED;
 use crate::{text::files, text::files::complete, text::reader};
 
 /// Table of figures that a scenario has elsewhere: rates of links, addresses of a subnet.
@@ -74,7 +74,7 @@ impl Interconnect {
     /// # Errors
     /// When there is none of this name.
     pub fn shipped(name: &str) -> Result<Interconnect, InputErrors> {
-        let (name, text) = shipped::text(name)?;
+        let (name, text) = shipped(name)?;
         Interconnect::parse(name, text)
     }
 
@@ -85,7 +85,7 @@ impl Interconnect {
     pub fn parse(name: &str, text: &str) -> Result<Interconnect, InputErrors> {
         let not_toml = |error: toml::de::Error| InputError::new("", error.message().replace('\n', "; "), "TOML");
         let mut file: Table = text.parse().map_err(not_toml)?;
-        let base = file.remove("base").map(|base| shipped::text(base.as_str().unwrap_or_default())).transpose()?;
+        let base = file.remove("base").map(|base| shipped(base.as_str().unwrap_or_default())).transpose()?;
         let about = file.remove("about");
         let expected = "what the profile is about, a sentence";
         InputError::unless(about.is_some_and(|text| text.is_str()), "about", "missing", expected)?;
@@ -124,6 +124,11 @@ impl Interconnect {
         let link = scenario.remove(LINK).and_then(|table| table.as_table().cloned()).unwrap_or_default();
         Ok(Interconnect { figures, scenario, link })
     }
+}
+
+/// The name and the text of a profile that comes with Etherweave.
+fn shipped(name: &str) -> Result<(&'static str, &'static str), InputError> {
+    SHIPPED.entry("profile", "interconnect", name)
 }
 
 /// All that a profile can set, read only to be checked.
@@ -226,7 +231,7 @@ mod tests {
 
     #[test]
     fn every_figure_of_every_shipped_profile_has_a_source() {
-        for name in shipped::names() {
+        for name in SHIPPED.names() {
             let profile = Interconnect::shipped(name).unwrap_or_else(|errors| panic!("{name}: {errors}"));
             assert!(profile.figures.len() > 10, "{name}");
         }

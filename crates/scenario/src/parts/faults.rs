@@ -64,11 +64,7 @@ impl FaultsSpec {
 /// Every link that is wrong.
 pub(crate) fn degraded(scenario: &Scenario, topology: &Topology) -> Result<Vec<DegradedLink>, InputErrors> {
     let mut errors = InputErrors::default();
-    let mut links = Vec::with_capacity(scenario.faults.degraded.len());
-    for (number, spec) in scenario.faults.degraded.iter().enumerate() {
-        let link = spec.link(scenario, topology);
-        links.extend(errors.check(link.map_err(|error| error.within(&format!("faults.degraded.{number}")))));
-    }
+    let links = errors.each("faults.degraded", &scenario.faults.degraded, |spec| spec.link(scenario, topology));
     errors.into_result().map(|()| links)
 }
 
@@ -178,11 +174,7 @@ pub(crate) fn warnings_after(scenario: &Scenario, end: Time) -> impl Iterator<It
 /// Every one that is wrong.
 pub(crate) fn storms(scenario: &Scenario, topology: &Topology) -> Result<Vec<PauseStorm>, InputErrors> {
     let mut errors = InputErrors::default();
-    let mut storms = Vec::with_capacity(scenario.faults.pause_storm.len());
-    for (number, spec) in scenario.faults.pause_storm.iter().enumerate() {
-        let storm = spec.storm(scenario, topology);
-        storms.extend(errors.check(storm.map_err(|error| error.within(&format!("faults.pause_storm.{number}")))));
-    }
+    let storms = errors.each("faults.pause_storm", &scenario.faults.pause_storm, |spec| spec.storm(scenario, topology));
     errors.into_result().map(|()| storms)
 }
 
@@ -276,16 +268,16 @@ pub(crate) fn open_loop_outages(faults: &FaultsSpec, topology: &Topology) -> Res
 /// Every one that does not exist.
 pub(crate) fn outages(faults: &FaultsSpec, topology: &Topology) -> Result<Vec<Outage>, InputErrors> {
     let mut errors = InputErrors::default();
-    let mut outages = Vec::new();
-    for (number, spec) in faults.down.iter().enumerate() {
-        let channels = spec.channels(topology).map_err(|error| error.within(&format!("faults.down.{number}")));
-        let channels = errors.check(channels).unwrap_or_default();
-        outages.extend(channels.into_iter().map(|channel| Outage { channel, from: spec.from, until: spec.until }));
-    }
-    errors.into_result().map(|()| outages)
+    let outages = errors.each("faults.down", &faults.down, |spec| spec.outages(topology));
+    errors.into_result().map(|()| outages.concat())
 }
 
 impl DownSpec {
+    fn outages(&self, topology: &Topology) -> Result<Vec<Outage>, InputError> {
+        let outage = |channel| Outage { channel, from: self.from, until: self.until };
+        self.channels(topology).map(|channels| channels.into_iter().map(outage).collect())
+    }
+
     fn channels(&self, topology: &Topology) -> Result<Vec<ChannelId>, InputError> {
         if let Some(until) = self.until.filter(|&until| until <= self.from) {
             return Err(InputError::new("until", until, format!("more than `from`, {}", self.from)));

@@ -49,22 +49,12 @@ params! {
 pub(crate) fn sampling(scenario: &Scenario, topology: &Topology) -> Result<Option<Sampling>, InputErrors> {
     let Some(spec) = scenario.observe.as_ref().filter(|spec| spec.samples_any()) else { return Ok(None) };
     let mut errors = InputErrors::default();
-    let mut ports = BTreeSet::new();
-    for (number, selection) in spec.selected_ports().enumerate() {
-        let selected = select_ports(topology, selection).map_err(|error| error.within(&format!("ports.{number}")));
-        ports.extend(errors.check(selected.map_err(|error| error.within("observe"))).unwrap_or_default());
-    }
-    let mut flows = Vec::with_capacity(spec.flows.len());
-    for (number, selection) in spec.flows.iter().enumerate() {
-        let selected = select_flows(topology, selection).map_err(|error| error.within(&format!("flows.{number}")));
-        flows.extend(errors.check(selected.map_err(|error| error.within("observe"))));
-    }
-    let mut hosts = BTreeSet::new();
-    for (number, pattern) in spec.hosts.iter().enumerate() {
-        let selected = select_hosts(topology, pattern).map_err(|error| error.within(&format!("hosts.{number}")));
-        hosts.extend(errors.check(selected.map_err(|error| error.within("observe"))).unwrap_or_default());
-    }
+    let ports = errors.each("observe.ports", spec.selected_ports(), |selection| select_ports(topology, selection));
+    let flows = errors.each("observe.flows", &spec.flows, |selection| select_flows(topology, selection));
+    let hosts = errors.each("observe.hosts", &spec.hosts, |pattern| select_hosts(topology, pattern));
     errors.into_result()?;
+    let mut ports: BTreeSet<ChannelId> = ports.into_iter().flatten().collect();
+    let hosts: BTreeSet<HostId> = hosts.into_iter().flatten().collect();
     // A host's own links, and the directions that lead to it.
     ports.extend(
         hosts.iter().flat_map(|&host| topology.host_channels(host)).flat_map(|&channel| [channel, reverse(channel)]),

@@ -9,8 +9,9 @@ pub(crate) mod trace;
 
 use std::path::Path;
 
-use etherweave_primitives::{InputError, InputErrors, no_such};
+use etherweave_primitives::{InputError, InputErrors, Shipped, shipped};
 use etherweave_workload::HplInput;
+use serde_json::json;
 use toml::{Table, Value};
 
 use crate::ScenarioError;
@@ -20,148 +21,67 @@ struct Profiled {
     path: &'static [&'static str],
     /// Its definition in the schema.
     table: &'static str,
-    /// Every profile and its text.
-    profiles: &'static [(&'static str, &'static str)],
+    profiles: Shipped,
 }
 
-const SWITCHES: &[(&str, &str)] = &[
-    ("spectrum", include_str!("../../../../profiles/switch/spectrum.toml")),
-    ("sn2100", include_str!("../../../../profiles/switch/sn2100.toml")),
-    ("sn2700", include_str!("../../../../profiles/switch/sn2700.toml")),
-    ("sn3700", include_str!("../../../../profiles/switch/sn3700.toml")),
-    ("sn4700", include_str!("../../../../profiles/switch/sn4700.toml")),
-    ("sn5600", include_str!("../../../../profiles/switch/sn5600.toml")),
-    ("tomahawk", include_str!("../../../../profiles/switch/tomahawk.toml")),
-    ("tomahawk2", include_str!("../../../../profiles/switch/tomahawk2.toml")),
-    ("tomahawk3", include_str!("../../../../profiles/switch/tomahawk3.toml")),
-    ("tomahawk4", include_str!("../../../../profiles/switch/tomahawk4.toml")),
-    ("tomahawk5", include_str!("../../../../profiles/switch/tomahawk5.toml")),
-    ("trident3", include_str!("../../../../profiles/switch/trident3.toml")),
-    ("trident4", include_str!("../../../../profiles/switch/trident4.toml")),
-    ("jericho2", include_str!("../../../../profiles/switch/jericho2.toml")),
-];
-
 /// Profiles of MPI libraries, over either transport.
-const MPI: &[(&str, &str)] = &[
-    ("ucx-1.6", include_str!("../../../../profiles/mpi/ucx-1.6.toml")),
-    ("ucx-1.15", include_str!("../../../../profiles/mpi/ucx-1.15.toml")),
-    ("ucx-1.16", include_str!("../../../../profiles/mpi/ucx-1.16.toml")),
-    ("ucx-1.18", include_str!("../../../../profiles/mpi/ucx-1.18.toml")),
-    ("openmpi-4.0", include_str!("../../../../profiles/mpi/openmpi-4.0.toml")),
-    ("nccl-2.21", include_str!("../../../../profiles/mpi/nccl-2.21.toml")),
-    ("deepep", include_str!("../../../../profiles/mpi/deepep.toml")),
-];
-
-/// Profiles of MPI libraries between ranks of a host.
-const SHARED_MEMORY: &[(&str, &str)] = &[
-    ("ucx-1.6", include_str!("../../../../profiles/shared_memory/ucx-1.6.toml")),
-    ("openmpi-4.0", include_str!("../../../../profiles/shared_memory/openmpi-4.0.toml")),
-];
+const MPI: Shipped = shipped!("mpi": "ucx-1.6" "ucx-1.15" "ucx-1.16" "ucx-1.18" "openmpi-4.0" "nccl-2.21" "deepep");
 
 /// All tables that profiles can fill.
 const PROFILED: [Profiled; 8] = [
-    Profiled { path: &["host", "shared_memory"], table: "SharedMemoryParams", profiles: SHARED_MEMORY },
+    Profiled {
+        path: &["host", "shared_memory"],
+        table: "SharedMemoryParams",
+        profiles: shipped!("shared_memory": "ucx-1.6" "openmpi-4.0"),
+    },
     Profiled { path: &["host", "mpi_roce"], table: "MpiParams", profiles: MPI },
     Profiled { path: &["host", "mpi_tcp"], table: "MpiParams", profiles: MPI },
-    Profiled { path: &["switch"], table: "SwitchParams", profiles: SWITCHES },
     Profiled {
-        path: &["host"],
-        table: "HostParams",
-        profiles: &[
-            ("mlnx-ofed-4.6", include_str!("../../../../profiles/host/mlnx-ofed-4.6.toml")),
-            ("linux-6.x", include_str!("../../../../profiles/host/linux-6.x.toml")),
-        ],
+        path: &["switch"],
+        table: "SwitchParams",
+        profiles: shipped!(
+            "switch":
+            "spectrum" "sn2100" "sn2700" "sn3700" "sn4700" "sn5600"
+            "tomahawk" "tomahawk2" "tomahawk3" "tomahawk4" "tomahawk5" "trident3" "trident4" "jericho2"
+        ),
     },
+    Profiled { path: &["host"], table: "HostParams", profiles: shipped!("host": "mlnx-ofed-4.6" "linux-6.x") },
     Profiled {
         path: &["nic"],
         table: "NicParams",
-        profiles: &[
-            ("connectx-4", include_str!("../../../../profiles/nic/connectx-4.toml")),
-            ("connectx-4-lx", include_str!("../../../../profiles/nic/connectx-4-lx.toml")),
-            ("connectx-5", include_str!("../../../../profiles/nic/connectx-5.toml")),
-            ("bcm57414", include_str!("../../../../profiles/nic/bcm57414.toml")),
-            ("ql41000", include_str!("../../../../profiles/nic/ql41000.toml")),
-            ("t62100", include_str!("../../../../profiles/nic/t62100.toml")),
-        ],
+        profiles: shipped!("nic": "connectx-4" "connectx-4-lx" "connectx-5" "bcm57414" "ql41000" "t62100"),
     },
     Profiled {
         path: &["transport", "tcp"],
         table: "TcpParams",
-        profiles: &[
-            ("linux-3.10", include_str!("../../../../profiles/tcp/linux-3.10.toml")),
-            ("linux-4.18", include_str!("../../../../profiles/tcp/linux-4.18.toml")),
-            ("linux-6.x", include_str!("../../../../profiles/tcp/linux-6.x.toml")),
-        ],
+        profiles: shipped!("tcp": "linux-3.10" "linux-4.18" "linux-6.x"),
     },
-    Profiled {
-        path: &["transport", "roce", "dcqcn"],
-        table: "Dcqcn",
-        profiles: &[("paper", include_str!("../../../../profiles/dcqcn/paper.toml"))],
-    },
+    Profiled { path: &["transport", "roce", "dcqcn"], table: "Dcqcn", profiles: shipped!("dcqcn": "paper") },
 ];
 /// Keys of `[design]` that name a file, and those that take its text.
 const DESIGN: [(&str, &str); 2] = [("power_file", "power_text"), ("prices_file", "prices_text")];
 /// The key of `topology.custom` for a file, by its extension.
 const FORMATS: [(&str, &str); 5] =
     [("csv", "links"), ("tsv", "links"), ("graphml", "graphml"), ("xml", "graphml"), ("json", "json")];
-/// A key that stands for a file or a profile, for the schema: no parameter struct has it.
-pub(crate) struct NameKey {
-    /// The definition of the table in the schema.
-    pub table: &'static str,
-    /// The key.
-    pub key: &'static str,
-    description: &'static str,
-}
-
-pub(crate) const NAMES: [NameKey; 16] = [
-    NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
-    NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
-    NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
-    NameKey { table: "HostParams", key: PROFILE, description: PROFILE_DESCRIPTION },
-    NameKey { table: "TcpParams", key: PROFILE, description: PROFILE_DESCRIPTION },
-    NameKey { table: "NicParams", key: PROFILE, description: PROFILE_DESCRIPTION },
-    NameKey { table: "Dcqcn", key: PROFILE, description: PROFILE_DESCRIPTION },
-    NameKey {
-        table: "DesignSpec",
-        key: "power_file",
-        description: "File beside the scenario with a power profile, TOML.",
-    },
-    NameKey {
-        table: "DesignSpec",
-        key: "prices_file",
-        description: "File beside the scenario with a price book, TOML.",
-    },
-    NameKey {
-        table: "Custom",
-        key: "file",
-        description: "File beside the scenario that lists the fabric: .csv or .tsv (edges), .graphml or .xml, .json.",
-    },
-    NameKey {
-        table: "Chakra",
-        key: "groups_file",
-        description: "File beside the scenario with process groups as ASTRA-sim has them, lists of ranks in JSON.",
-    },
-    NameKey {
-        table: "SizePoints",
-        key: "file",
-        description: "File beside the scenario with the points, a size in bytes and a share in each line.",
-    },
-    NameKey {
-        table: "Matrix",
-        key: "file",
-        description: "File beside the scenario with the matrix, as `text` has it.",
-    },
-    NameKey {
-        table: "ExpertLoads",
-        key: "file",
-        description: "File beside the scenario with the load of each expert, a number in each line.",
-    },
-    NameKey {
-        table: "ListedRequests",
-        key: "file",
-        description: "File beside the scenario with requests, as CSV: time_ms,input_tokens,output_tokens.",
-    },
-    NameKey { table: "Hpl", key: "file", description: "`HPL.dat` beside the scenario, in place of its keys here." },
+/// Keys that stand for a file beside the scenario: table in the schema, key, and what the file has.
+const FILES: [(&str, &str, &str); 9] = [
+    ("DesignSpec", "power_file", "File beside the scenario with a power profile, TOML."),
+    ("DesignSpec", "prices_file", "File beside the scenario with a price book, TOML."),
+    (
+        "Custom",
+        "file",
+        "File beside the scenario that lists the fabric: .csv or .tsv (edges), .graphml or .xml, .json.",
+    ),
+    (
+        "Chakra",
+        "groups_file",
+        "File beside the scenario with process groups as ASTRA-sim has them, lists of ranks in JSON.",
+    ),
+    ("SizePoints", "file", "File beside the scenario with the points, a size in bytes and a share in each line."),
+    ("Matrix", "file", "File beside the scenario with the matrix, as `text` has it."),
+    ("ExpertLoads", "file", "File beside the scenario with the load of each expert, a number in each line."),
+    ("ListedRequests", "file", "File beside the scenario with requests, as CSV: time_ms,input_tokens,output_tokens."),
+    ("Hpl", "file", "`HPL.dat` beside the scenario, in place of its keys here."),
 ];
 /// Keys of profiles whose table names one variant of several.
 const VARIANTS: [&str; 6] =
@@ -169,15 +89,16 @@ const VARIANTS: [&str; 6] =
 const PROFILE: &str = "profile";
 const PROFILE_DESCRIPTION: &str = "Included profile that sets the keys that are not given.";
 
-impl NameKey {
-    /// The value of the key.
-    pub fn schema(&self) -> serde_json::Value {
-        let mut schema = serde_json::json!({ "description": self.description, "type": "string" });
-        if let Some(profiled) = PROFILED.iter().find(|profiled| self.key == PROFILE && profiled.table == self.table) {
-            schema["enum"] = profiled.profiles.iter().map(|(name, _)| *name).collect();
-        }
-        schema
-    }
+/// Keys that stand for a profile or a file, for the schema, as no parameter struct has them: table, key and value.
+pub(crate) fn name_keys() -> impl Iterator<Item = (&'static str, &'static str, serde_json::Value)> {
+    let profile = |profiled: &Profiled| {
+        let (names, description) = (profiled.profiles.names(), PROFILE_DESCRIPTION);
+        (profiled.table, PROFILE, json!({ "description": description, "type": "string", "enum": names }))
+    };
+    let file = |&(table, key, description): &(&'static str, &'static str, &str)| {
+        (table, key, json!({ "description": description, "type": "string" }))
+    };
+    PROFILED.iter().map(profile).chain(FILES.iter().map(file))
 }
 
 /// Longest file: beyond that it is not read whole [B].
@@ -243,15 +164,9 @@ pub(crate) fn insert_profiles(values: &mut Table) -> Result<(), InputErrors> {
 fn insert_profile(values: &mut Table, path: &[&str], profiled: &Profiled) -> Result<(), InputError> {
     let Some(table) = table(values, path) else { return Ok(()) };
     let Some(name) = table.remove(PROFILE) else { return Ok(()) };
-    let profile = name.as_str().and_then(|name| profiled.profiles.iter().find(|(known, _)| *known == name));
-    let Some((_, text)) = profile else {
-        let known: Vec<&str> = profiled.profiles.iter().map(|(name, _)| *name).collect();
-        let key = format!("{}.{PROFILE}", path.join("."));
-        let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
-        return Err(no_such(&key, "profile", &name, &known));
-    };
-    let profile: Table = text.parse().expect("a shipped profile is TOML");
-    complete(table, profile);
+    let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
+    let (_, text) = profiled.profiles.entry(&format!("{}.{PROFILE}", path.join(".")), "profile", &name)?;
+    complete(table, text.parse().expect("a shipped profile is TOML"));
     Ok(())
 }
 
@@ -376,7 +291,7 @@ mod tests {
         ucx_single_copy_threshold,
     };
 
-    use crate::Scenario;
+    use crate::{Scenario, testing::Folder};
 
     /// Keys of inner tables stay too, and a chosen variant is not mixed with the profile's.
     #[test]
@@ -444,24 +359,21 @@ mod tests {
 
     #[test]
     fn an_hpl_dat_gives_the_keys_of_linpack_and_must_fit_the_memory_of_hosts() {
-        let directory = std::env::temp_dir().join(format!("etherweave-hpl-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        std::fs::write(directory.join("HPL.dat"), HPL).unwrap();
-        std::fs::write(directory.join("cut.dat"), &HPL[..30]).unwrap();
-        let origin = directory.join("a.toml");
+        let folder = Folder::new("hpl");
+        folder.write("HPL.dat", HPL);
+        folder.write("cut.dat", &HPL[..30]);
         let made = |keys: &str, memory: &str| {
             let text = format!(
                 "[topology.single_switch]\nhosts = 4\n[host]\nmemory = \"{memory}\"\n[[job]]\nname = \"a\"\n\
                  workload.hpl = {{ {keys} }}\n"
             );
-            Scenario::parse(&text, origin.to_str().unwrap(), &[])
+            Scenario::parse(&text, &folder.origin(), &[])
         };
         // 2,048 rows of 2,112 columns: a quarter of the matrix and the block of the right-hand side.
         let fitting = made("file = \"HPL.dat\"", "33MiB").unwrap();
         let error = |keys, memory| made(keys, memory).unwrap_err().to_string();
         let (large, both) = (error("file = \"HPL.dat\"", "32MiB"), error("file = \"HPL.dat\", depth = 0", "1GiB"));
         let cut = error("file = \"cut.dat\"", "1GiB");
-        std::fs::remove_dir_all(&directory).unwrap();
         let etherweave_workload::Workload::Hpl(hpl) = &fitting.job[0].workload else { panic!("Linpack") };
         assert_eq!((hpl.size, hpl.block, hpl.rows, hpl.columns, hpl.depth), (4_096, 64, 2, 2, 1));
         assert!(
@@ -476,7 +388,7 @@ mod tests {
     /// eagerly below 256 KiB, and from there on waits for the receiver.
     #[test]
     fn every_library_copies_own_blocks_once_and_waits_for_receivers_of_256_kib() {
-        for (name, _) in super::MPI.iter().filter(|(name, _)| !["nccl-2.21", "deepep"].contains(name)) {
+        for name in super::MPI.names().into_iter().filter(|name| !["nccl-2.21", "deepep"].contains(name)) {
             let text = format!(
                 "topology.single_switch.hosts = 2\nhost.mpi_roce.profile = \"{name}\"\n\
                  [[job]]\nname = \"j\"\nworkload.osu_latency = {{}}\n"

@@ -181,11 +181,9 @@ impl StagedFatTree {
     fn check(&self) -> Result<(), InputErrors> {
         let mut errors = InputErrors::default();
         errors.check(at_least_one("hosts_per_leaf", self.hosts_per_leaf));
-        for (number, stage) in self.stages.iter().enumerate() {
-            let counts = [("down", stage.down), ("up", stage.up), ("links", stage.links)];
-            let counts = each_at_least_one(counts);
-            errors.check(counts.map_err(|errors| errors.within(&format!("stages.{number}"))));
-        }
+        errors.each("stages", &self.stages, |stage| {
+            each_at_least_one([("down", stage.down), ("up", stage.up), ("links", stage.links)])
+        });
         errors.check(list_len("stages", self.stages.len(), 0..=8));
         errors.into_result()?;
         links(self.links().unwrap_or(u64::MAX))?;
