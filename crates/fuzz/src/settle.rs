@@ -192,12 +192,7 @@ pub(crate) fn smaller(value: &Value) -> Option<Value> {
         Value::Integer(number) if *number > 1 => Some(Value::Integer(number / 2)),
         Value::Float(number) if *number != 0.0 => Some(Value::Float(0.0)),
         Value::String(text) => quantity::halved(text).map(Value::String),
-        Value::Integer(_)
-        | Value::Float(_)
-        | Value::Boolean(_)
-        | Value::Datetime(_)
-        | Value::Array(_)
-        | Value::Table(_) => None,
+        _ => None,
     }
 }
 

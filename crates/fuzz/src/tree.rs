@@ -25,7 +25,7 @@ fn child<'v>(value: &'v Value, part: &str) -> Option<&'v Value> {
     match value {
         Value::Table(table) => table.get(part),
         Value::Array(list) => list.get(part.parse::<usize>().ok()?),
-        Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => None,
+        _ => None,
     }
 }
 
@@ -43,8 +43,7 @@ pub(crate) fn set(root: &mut Table, key: &str, value: Value) {
                 *place = value;
             }
         }
-        Some(Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_))
-        | None => {}
+        _ => {}
     }
 }
 
@@ -56,9 +55,7 @@ fn holder<'v>(root: &'v mut Table, key: &str) -> Option<&'v mut Value> {
         place = match place {
             Value::Table(table) => table.entry(part).or_insert_with(|| Value::Table(Table::new())),
             Value::Array(list) => list.get_mut(part.parse::<usize>().ok()?)?,
-            Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {
-                return None;
-            }
+            _ => return None,
         };
     }
     Some(place)
@@ -75,8 +72,7 @@ pub(crate) fn remove(root: &mut Table, key: &str) {
     match holder(root, above) {
         Some(Value::Table(table)) => drop(table.remove(last)),
         Some(Value::Array(list)) => drop(last.parse::<usize>().map(|index| list.remove(index))),
-        Some(Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_))
-        | None => {}
+        _ => {}
     }
 }
 
@@ -99,7 +95,7 @@ fn below(value: &Value, path: &str, all: &mut Vec<String>) {
     match value {
         Value::Table(table) => table.iter().for_each(|(name, value)| visit(name.clone(), value)),
         Value::Array(list) => list.iter().enumerate().for_each(|(number, value)| visit(number.to_string(), value)),
-        Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {}
+        _ => {}
     }
 }
 

@@ -2,14 +2,14 @@
 //! in `crates/forwarding/tests/all/every_packet_routing.rs`.
 
 use crate::small;
-use std::{collections::VecDeque, sync::LazyLock};
+use std::sync::LazyLock;
 
 use crate::small::Small;
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_openloop::{Arrival, ControllerParams, Links, OfferedTraffic, Pattern, Report, RunParams, SwitchParams};
-use etherweave_primitives::{BitRate, Duration, HostId, InputErrors, SwitchId};
+use etherweave_primitives::{BitRate, Duration, InputErrors};
 use etherweave_routing::{FabricOf, RoutingKind};
-use etherweave_topology::{Custom, Family, FlattenedButterfly, Node, Topology, Torus};
+use etherweave_topology::{Custom, Family, FlattenedButterfly, Metrics, Topology, Torus};
 use etherweave_workload::pattern::{Adversarial, Shift};
 
 /// A run: what is sent, how much, for how long after how long.
@@ -91,7 +91,7 @@ fn without_load_a_packet_takes_its_links_and_crossbars_and_where_possible_a_shor
         assert!(report.in_flight <= small.topology.hosts() as u64 / 4, "{name}: {} in flight", report.in_flight);
         let leaves_shortest = [RoutingKind::Valiant, RoutingKind::DisjointTrees].contains(&routing);
         if small.topology.axes() != ["group", "switch"] && !leaves_shortest {
-            let shortest = switches_mean(&small.topology);
+            let shortest = 1.0 + Metrics::of(&small.kind, &small.topology).distances.mean;
             // 100 packets of each of 30 hosts or more, whose paths deviate by at most 1.5 switches: 4 standard errors.
             assert!((hops - shortest).abs() < 0.11, "{name}: {hops}, expected {shortest}");
             assert!(report.misrouted_share.unwrap() < 0.007, "{name}: {:?}", report.misrouted_share);
@@ -129,55 +129,24 @@ fn at_full_load_all_hosts_go_on_sending() {
     });
 }
 
-/// Mean number of switches on minimal paths between any two hosts of a fabric, found by search.
-fn switches_mean(topology: &Topology) -> f64 {
-    let homes: Vec<_> = (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();
-    let mut sum = 0;
-    for &home in &homes {
-        let distances = distances(topology, home);
-        sum += homes.iter().map(|at| distances[at.index()] + 1).sum::<u32>();
-    }
-    // A host sends nothing to itself, at one switch.
-    let (hosts, own) = (homes.len() as f64, homes.len() as f64);
-    (f64::from(sum) - own) / (hosts * (hosts - 1.0))
-}
-
-fn distances(topology: &Topology, from: SwitchId) -> Vec<u32> {
-    let mut distances = vec![u32::MAX; topology.switches()];
-    distances[from.index()] = 0;
-    let mut queue = VecDeque::from([from]);
-    while let Some(at) = queue.pop_front() {
-        for &channel in topology.out_channels(at) {
-            if let Node::Switch(next) = topology.channel(channel).to.node
-                && distances[next.index()] == u32::MAX
-            {
-                distances[next.index()] = distances[at.index()] + 1;
-                queue.push_back(next);
-            }
-        }
-    }
-    distances
-}
-
 #[test]
-fn a_routing_for_other_fabrics_is_rejected_with_those_that_work() {
+fn a_routing_that_does_not_work_on_a_fabric_is_rejected_with_the_reason_and_those_that_work() {
     let butterfly = FlattenedButterfly::default().generate().unwrap();
-    let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
-    let error = run.try_of(RoutingKind::Minimal, &butterfly, 1).unwrap_err().to_string();
-    let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
-                    ugal_local, conditional, dimension_order, adaptive_minimal, valiant, dimension_adaptive, \
-                    shortest_path, disjoint_trees on this fabric";
-    assert_eq!(error, expected);
-}
-
-#[test]
-fn a_routing_that_gives_flows_paths_is_rejected_with_the_reason() {
     let torus = Torus::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
-    let error = run.try_of(RoutingKind::UpDown, &torus, 1).unwrap_err().to_string();
-    let expected = "routing: up_down, which gives every flow one path and decides for no packet; expected one of \
-                    dimension_order, valiant, shortest_path, disjoint_trees on this fabric";
-    assert_eq!(error, expected);
+    let complete = "minimal, for a complete dragonfly with hosts on every switch";
+    let paths = "up_down, which gives every flow one path and decides for no packet";
+    let every = "ugal_local, conditional, dimension_order, adaptive_minimal, valiant, dimension_adaptive, \
+                 shortest_path, disjoint_trees";
+    let few = "dimension_order, valiant, shortest_path, disjoint_trees";
+    for (routing, topology, reason, known) in [
+        (RoutingKind::Minimal, &butterfly, complete, every),
+        (RoutingKind::Minimal, &torus, complete, few),
+        (RoutingKind::UpDown, &torus, paths, few),
+    ] {
+        let error = run.try_of(routing, topology, 1).unwrap_err().to_string();
+        assert_eq!(error, format!("routing: {reason}; expected one of {known} on this fabric"));
+    }
 }
 
 /// Hosts at opposite places of a ring of 70 switches, 35 links apart: a packet has eight priorities, and counts up to
@@ -199,14 +168,4 @@ fn on_a_fabric_that_no_decision_suits_the_error_says_so_and_names_those_that_exi
     let error = run.try_of(RoutingKind::UpDown, &ring, 1).unwrap_err().to_string();
     assert!(error.contains("expected a complete dragonfly with hosts on every switch, or a flattened"), "{error}");
     assert!(error.contains("a torus or mesh"), "{error}");
-}
-
-#[test]
-fn the_error_for_a_fabric_of_another_kind_names_the_routings_that_work_on_it() {
-    let torus = Torus::default().generate().unwrap();
-    let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
-    let error = run.try_of(RoutingKind::Minimal, &torus, 1).unwrap_err().to_string();
-    let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
-                    dimension_order, valiant, shortest_path, disjoint_trees on this fabric";
-    assert_eq!(error, expected);
 }
