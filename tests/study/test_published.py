@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import etherweave
-from etherweave.api.units import rate_of, time_of
+from etherweave.api.simulation import figures
+from etherweave.api.units import rate_of, size_of, time_of
 from etherweave.study import StudyCheck, calibration, load_study, run_study, shipped
 
 pytestmark = pytest.mark.usefixtures("workers_of_this_process")
@@ -119,6 +120,23 @@ def test_a_profile_meets_what_it_is_fitted_to(profile: str, tmp_path: Path) -> N
     own = [check for check in done.values() if check.source.endswith("calibration")]
     assert len(own) == 2
     assert all(check.is_passed for check in own)
+
+
+@pytest.mark.parametrize(
+    ("profile", "eager_max"),
+    [
+        # A mailbox of uGNI, less the headers of its messages and of ob1.
+        ("aries", 8192 - 4 - 64),
+        # What libfabric's cxi sends with the request, and the least that a get fetches.
+        ("slingshot-11", 2048 + 2049),
+    ],
+)
+def test_rendezvous_begins_beyond_the_limit_that_the_source_of_a_library_has(
+    profile: str, eager_max: int
+) -> None:
+    rows = figures({"interconnect": {"profile": profile}})
+    (limit,) = [row for row in rows if row["key"] == "host.mpi_roce.eager_max"]
+    assert (size_of(str(limit["value"])), limit["basis"]) == (eager_max, "derived")
 
 
 @pytest.mark.slow

@@ -151,9 +151,9 @@ def test_a_source_without_a_number_names_no_time() -> None:
 
 
 def test_estimates_from_one_source_move_as_one() -> None:
-    # aries takes both copies from one figure, which is fitted for EDR.
+    # tofu-2 takes both copies from one figure, which is fitted for EDR.
     both = ["host.mpi_roce.eager_receive_per_kib", "host.mpi_roce.eager_send_per_kib"]
-    result = of_profile("aries")
+    result = of_profile("tofu-2")
     (name,) = [entry.name for entry in result.entries if set(both) == set(entry.keys)]
     places = [0.5] * len(result.entries)
     places[[entry.name for entry in result.entries].index(name)] = 0.9
