@@ -28,6 +28,8 @@ struct RankEnd {
 
 /// Stands for no rank.
 const NO_RANK: u32 = u32::MAX;
+/// Steps for one mark: a search among marks misses few lines of the cache, one among steps as many as it has places.
+const MARKED: usize = 16;
 
 /// Notes of the ranks of a shard, with the owners of its threads and connections.
 #[derive(Clone, Debug)]
@@ -227,8 +229,11 @@ impl RankLogs {
 
     /// Steps of a rank.
     pub fn steps(&self, rank: &RankLog) -> Steps<'_> {
-        let sorted = &self.shards[rank.shard];
-        Steps { log: &sorted.log, places: sorted.steps.of(rank.place), overlap: sorted.log.may_overlap(rank.place) }
+        let SortedLog { log, steps, marks, .. } = &self.shards[rank.shard];
+        let (start, places) = (steps.start(rank.place), steps.of(rank.place));
+        let [first, end] = [start, start + places.len()].map(|place| place.div_ceil(MARKED));
+        let overlap = log.may_overlap(rank.place);
+        Steps { log, places, marks: &marks[first..end], unmarked: first * MARKED - start, overlap }
     }
 
     /// Calls of collectives of a rank, in order of time.
@@ -282,6 +287,10 @@ impl RankLogs {
 pub(super) struct Steps<'l> {
     log: &'l HostsLog,
     places: &'l [u32],
+    /// Ends of every [`MARKED`]th of them, which lie together.
+    marks: &'l [Time],
+    /// How many precede the first of those.
+    unmarked: usize,
     /// Whether some may overlap.
     overlap: bool,
 }
@@ -289,7 +298,13 @@ pub(super) struct Steps<'l> {
 impl Steps<'_> {
     /// How many have ended until a time.
     pub fn ended(&self, until: Time) -> usize {
-        self.places.partition_point(|&place| self.log.records.steps[place].end <= until)
+        let marked = self.marks.partition_point(|&end| end <= until);
+        let place = |mark: usize| (self.unmarked + mark * MARKED).min(self.len());
+        let first = marked.checked_sub(1).map_or(0, place);
+        let is_over = |&place: &u32| self.log.records.steps[place].end <= until;
+        let ended = first + self.places[first..place(marked)].partition_point(is_over);
+        debug_assert_eq!(ended, self.places.partition_point(is_over), "marks are those of the steps");
+        ended
     }
 
     /// Number of them.
@@ -340,6 +355,8 @@ struct SortedLog {
     log: HostsLog,
     /// Steps until the end of the run, by rank and end.
     steps: Groups,
+    /// End of every [`MARKED`]th of these.
+    marks: Vec<Time>,
     /// Rows by sending end, and end of the message.
     posted: Groups,
     /// Rows by receiving end.
@@ -358,6 +375,7 @@ impl SortedLog {
         for rank in (0..log.ranks.len()).filter(|&rank| log.may_overlap(rank)) {
             by_rank.of_mut(rank).sort_by_key(|&place| (steps[place].end, steps[place].start, steps[place].thread));
         }
+        let marks = by_rank.places.iter().step_by(MARKED).map(|&place| steps[place].end).collect();
         let rows = posted;
         let mut posted = Groups::new(log.ends.len(), rows, |row| Some(row.endpoint.get()));
         for (end, _) in log.ends.iter().enumerate().filter(|(_, end)| end.has_answers) {
@@ -370,7 +388,7 @@ impl SortedLog {
             .ended
             .iter()
             .for_each(|&(thread, at)| ended[log.threads[thread.get() as usize] as usize] = Some(at));
-        SortedLog { log, steps: by_rank, posted, arrived, calls, ended }
+        SortedLog { log, steps: by_rank, marks, posted, arrived, calls, ended }
     }
 }
 
@@ -401,6 +419,10 @@ impl Groups {
             *next += 1;
         }
         Groups { places, starts }
+    }
+
+    fn start(&self, group: usize) -> usize {
+        self.starts[group] as usize
     }
 
     fn of(&self, group: usize) -> &[u32] {
