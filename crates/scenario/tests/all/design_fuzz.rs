@@ -9,7 +9,7 @@ use etherweave_topology::{Custom, Family, TopologyKind};
 use proptest::{prelude::*, test_runner::RngSeed};
 
 /// Time limit for one small text: far more than any takes, so that a busy machine does not matter.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 fn design(text: &str) -> Result<Option<Design>, ScenarioError> {
     Fabric::parse(text, "x.toml", &[]).and_then(|fabric| fabric.design(None, &mut |_| true))
