@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from etherweave.api.scenario_schema import text_of
+
 Schema = dict[str, Any]
 
 UNITS = {
@@ -58,7 +60,7 @@ class _Sections:
         number = len(self.texts)
         self.texts.append("")
         below: list[tuple[str, Schema]] = []
-        body = [_text(schema)] if _text(schema) else []
+        body = [text_of(schema)] if text_of(schema) else []
         if "properties" in schema:
             body.append(self._keys(path, schema, below))
         for kind in ("oneOf", "anyOf"):
@@ -76,7 +78,7 @@ class _Sections:
         for key, schema_of in schema["properties"].items():
             value = self._value(f"{path}.{key}" if path else key, schema_of, below)
             default = "required" if key in schema.get("required", ()) else _default(schema_of)
-            rows.append(f"| `{key}` | {value} | {default} | {_cell(_text(schema_of))} |")
+            rows.append(f"| `{key}` | {value} | {default} | {_cell(text_of(schema_of))} |")
         head = ["| Key | Value | Default | Meaning |", "|---|---|---|---|"]
         return "\n".join(head + rows)
 
@@ -84,14 +86,14 @@ class _Sections:
         rows = []
         for member in members:
             if "const" in member:
-                rows.append(f'| `"{member["const"]}"` | {_cell(_text(member))} |')
+                rows.append(f'| `"{member["const"]}"` | {_cell(text_of(member))} |')
             elif "properties" in member:
                 for key, inner in member["properties"].items():
                     value = self._value(f"{path}.{key}", inner, below)
                     shown = value if value.startswith("[") else f"`{key}`: {value}"
-                    rows.append(f"| {shown} | {_cell(_text(member) or _text(inner))} |")
+                    rows.append(f"| {shown} | {_cell(text_of(member) or text_of(inner))} |")
             else:
-                rows.append(f"| {self._value(path, member, below)} | {_cell(_text(member))} |")
+                rows.append(f"| {self._value(path, member, below)} | {_cell(text_of(member))} |")
         return "\n".join(["| One of | Meaning |", "|---|---|", *rows])
 
     def _value(self, path: str, schema: Schema, below: list[tuple[str, Schema]]) -> str:
@@ -144,10 +146,6 @@ def _toml(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value)
-
-
-def _text(schema: Schema) -> str:
-    return " ".join(schema.get("description", "").split())
 
 
 def _cell(text: str) -> str:

@@ -3,8 +3,9 @@
 import copy
 import json
 import pickle
+import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import etherweave
 from etherweave import Scenario
 from etherweave.api.key_descriptions import description
+from etherweave.api.scenario_schema import Schema, keys_of, schema_root, table_schema
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "scenarios").glob("*.toml"))
@@ -125,13 +127,13 @@ def _set(path: str, value: object) -> Callable[[Scenario], None]:
 @pytest.mark.parametrize(
     ("path", "value", "error", "message"),
     [
-        ("switch.bufer", "1MiB", AttributeError, r"^switch\.bufer: unknown key; expected buffer"),
+        ("switch.bufer", "1MiB", AttributeError, r"^switch\.bufer: unknown key; nearest: buffer"),
         ("switch.buffer", 4, TypeError, r'^switch\.buffer: 4; expected a size such as "64KiB"'),
         ("switch.buffer", "4", TypeError, r"^switch\.buffer: '4'; expected a size"),
         ("topology.fat_tree.host_rate", "1GB", TypeError, r"expected a rate such as"),
         ("switch", 3, TypeError, r"^switch: 3; expected a table of .*buffer"),
-        ("routing", "minimall", TypeError, r"^routing: 'minimall'; expected minimal"),
-        ("job.0.prio", 1, AttributeError, r"^job\.0\.prio: unknown key; expected priority"),
+        ("routing", "minimall", TypeError, r"^routing: 'minimall'; nearest: minimal"),
+        ("job.0.prio", 1, AttributeError, r"^job\.0\.prio: unknown key; nearest: priority"),
         (
             "job",
             [{"name": "x", "workload": {"incast": {"message": 3}}}],
@@ -187,6 +189,29 @@ def test_a_description_has_meaning_names_and_default_of_each_key() -> None:
     lines = description("job.workload.fft").splitlines()
     assert "job.workload.fft.pex: Ranks along x, 1 or more. Default: 4." in lines
     assert description("job.0.start") == description("job.start")
-    for key, near in (("switch.bufer", "buffer"), ("swich", "switch")):
-        with pytest.raises(ValueError, match=f"{key}: unknown key; expected {near}"):
+    for key, near in (("switch.bufer", "nearest: buffer"), ("switch.header.x", "expected none")):
+        with pytest.raises(ValueError, match=f"{key}: unknown key; {near}"):
             description(key)
+    for key in (".", "transport..roce"):
+        with pytest.raises(ValueError, match=f"'{re.escape(key)}': expected names with a dot"):
+            description(key)
+
+
+def _paths(schema: Schema, above: str = "", within: tuple[Schema, ...] = ()) -> Iterator[str]:
+    """List the keys of a table and of those below it, with each table once on the path."""
+    for name, field in keys_of(schema).items():
+        yield above + name
+        inner = table_schema(field)
+        table = table_schema(inner.get("items", inner))
+        if table not in within:
+            yield from _paths(table, f"{above}{name}.", (*within, table))
+
+
+def test_no_description_is_empty_or_has_ranges_of_rust() -> None:
+    paths = [*_paths(schema_root())]
+    assert {"flow_control.none", "job.placement.hosts", "job.workload.fft.pex"} <= {*paths}
+    for path in paths:
+        for line in description(path).splitlines():
+            assert not line.endswith(":"), f"{path} has {line!r}"
+        assert description(path).splitlines()[0].strip(), path
+        assert "..=" not in description(path), path

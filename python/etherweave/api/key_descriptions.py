@@ -1,13 +1,14 @@
 """Descriptions of the keys of a scenario: meaning, values and default, from the JSON Schema."""
 
-import difflib
 from collections.abc import Mapping
 from typing import TypeAlias
 
 from etherweave.api import toml
+from etherweave.api.nearest import nearest
 from etherweave.api.scenario_schema import (
     Schema,
     keys_of,
+    meaning_of,
     names_of,
     reference_of,
     schema_root,
@@ -38,6 +39,8 @@ def description(key: str) -> str:
     path: KeyPath = ()
     schema: Schema = schema_root()
     field = schema
+    if "" in key.split("."):
+        raise ValueError(f"{key!r}: expected names with a dot between two, as in switch.buffer")
     for part in key.split("."):
         if part.isdecimal():
             continue
@@ -47,12 +50,14 @@ def description(key: str) -> str:
         path, field = (*path, part), keys[part]
         schema = table_schema(field)
         schema = table_schema(schema.get("items", schema))
-    return described(path, schema) if keys_of(schema) else _line(path, field)
+    if not keys_of(schema):
+        return _line(path, field)
+    return described(path, schema if "description" in schema else {**field, **schema})
 
 
 def described(path: KeyPath, schema: Schema) -> str:
     """Describe a table: what it is, and a line for each key."""
-    lines = [" ".join(schema.get("description", "").split()), ""]
+    lines = [meaning_of(schema), ""]
     for key, field in keys_of(schema).items():
         is_required = key in schema.get("required", ())
         lines.append(_line((*path, key), field) + (" Required." if is_required else ""))
@@ -61,8 +66,7 @@ def described(path: KeyPath, schema: Schema) -> str:
 
 def unknown(path: KeyPath, keys: Mapping[str, Schema]) -> str:
     """Name the last key of a path as unknown, and the nearest keys of its table."""
-    near = difflib.get_close_matches(str(path[-1]), keys, 3, 0.5) or sorted(keys)
-    return f"{dotted(path)}: unknown key; expected {', '.join(near)}"
+    return f"{dotted(path)}: unknown key; {nearest(str(path[-1]), keys)}"
 
 
 def dotted(path: KeyPath) -> str:
@@ -73,7 +77,7 @@ def dotted(path: KeyPath) -> str:
 def _line(path: KeyPath, field: Schema) -> str:
     """Describe a key: meaning, names or unit of its values, default."""
     inner = table_schema(field)
-    text = " ".join(field.get("description", inner.get("description", "")).split())
+    text = meaning_of(field)
     parts = [text] if text else []
     if names := names_of(inner):
         parts.append(f"One of {', '.join(map(toml.literal, names))}.")

@@ -5,7 +5,6 @@ are those of the file.
 """
 
 import copy
-import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from etherweave.api import simulation, toml
 from etherweave.api.key_descriptions import AMOUNTS, KeyPath, described, dotted, unknown
+from etherweave.api.nearest import nearest
 from etherweave.api.scenario import ScenarioSource, read
 from etherweave.api.scenario_schema import (
     Schema,
@@ -284,7 +284,6 @@ def _check(path: KeyPath, schema: Schema, value: object) -> None:
         for number, element in enumerate(value):
             _check((*path, number), inner["items"], element)
     elif isinstance(value, str) and (texts := names_of(inner)) and value not in texts:
-        near = difflib.get_close_matches(value, texts, 3, 0.5) or texts
-        raise TypeError(f"{dotted(path)}: {value!r}; expected {', '.join(near)}")
+        raise TypeError(f"{dotted(path)}: {value!r}; {nearest(value, texts)}")
     elif (keys := keys_of(inner)) and not isinstance(value, Table) and not names_of(inner):
         raise TypeError(f"{dotted(path)}: {value!r}; expected a table of {', '.join(keys)}")

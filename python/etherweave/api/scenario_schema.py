@@ -1,6 +1,7 @@
 """Keys of a scenario, as the JSON Schema of the core describes them."""
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeAlias
@@ -8,6 +9,8 @@ from typing import Any, TypeAlias
 from etherweave.api import simulation
 
 Schema: TypeAlias = Mapping[str, Any]
+
+_RANGE = re.compile(r"(?<=[\w`])\.\.=(?=[\w`])")
 
 
 @cache
@@ -36,17 +39,39 @@ def member_schemas(schema: Schema) -> list[Schema]:
 
 
 def kinds_of(schema: Schema) -> dict[str, Schema]:
-    """Return the keys of which a table has exactly one."""
+    """Return the keys of which a table has exactly one; a description may be that of the kind."""
     return {
-        key: inner
+        key: _with_description(inner, member)
         for member in member_schemas(schema)
         for key, inner in member.get("properties", {}).items()
     }
 
 
+def _with_description(schema: Schema, kind: Schema) -> Schema:
+    if "description" in schema or "description" not in kind:
+        return schema
+    return {**schema, "description": kind["description"]}
+
+
 def keys_of(schema: Schema) -> dict[str, Schema]:
     """Return the keys of a table."""
     return {**schema.get("properties", {}), **kinds_of(schema)}
+
+
+def text_of(schema: Schema) -> str:
+    """Return the description that stands in a schema itself: one line, with ranges in words.
+
+    Examples
+    --------
+    >>> text_of({"description": "Share of the packets that are marked, 0..=1."})
+    'Share of the packets that are marked, 0 to 1.'
+    """
+    return _RANGE.sub(" to ", " ".join(schema.get("description", "").split()))
+
+
+def meaning_of(schema: Schema) -> str:
+    """Return the description of a key, or else that of its table or value."""
+    return text_of(schema) or text_of(table_schema(schema))
 
 
 def names_of(schema: Schema) -> list[str]:

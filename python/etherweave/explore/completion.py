@@ -3,7 +3,14 @@
 import re
 from dataclasses import dataclass, field
 
-from etherweave.api.scenario_schema import Schema, keys_of, names_of, schema_root, table_schema
+from etherweave.api.scenario_schema import (
+    Schema,
+    keys_of,
+    meaning_of,
+    names_of,
+    schema_root,
+    table_schema,
+)
 
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*)
@@ -123,8 +130,7 @@ def _keys(path: tuple[str, ...], typed: str, *, is_header: bool = False) -> Comp
 
 def _key_option(name: str, schema: Schema) -> Option:
     inner = table_schema(schema)
-    info = " ".join(str(schema.get("description") or inner.get("description", "")).split())
-    return Option(name, _detail(schema, inner), info)
+    return Option(name, _detail(schema, inner), meaning_of(schema))
 
 
 def _detail(schema: Schema, inner: Schema) -> str:
