@@ -2,6 +2,7 @@
 
 import random
 import string
+import tracemalloc
 from functools import cache
 from pathlib import Path
 
@@ -145,3 +146,18 @@ def test_hostile_numbers_are_rejected() -> None:
     head = "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n"
     for row in ("1  " + "9" * 5000 + ".00", "9" * 5000 + "  1.00", "1  1e999.00", "1  ١.00"):
         assert not parse(head + row + "\n").reports
+
+
+@pytest.mark.parametrize("line", ["a b: c, " * 40 + "{}", "  a b: c, " * 50_000 + "{}"])
+def test_the_memory_of_a_text_is_freed_and_proportional_to_its_length(line: str) -> None:
+    """Lines are many, or long."""
+    count = 1 + 400_000 // len(line)
+    head = "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n1  1.00\n"
+    text = head + "".join(f"{line.format(number)}\n" for number in range(count))
+    parse(head)
+    tracemalloc.start()
+    assert parse(text).reports
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < len(text) / 4
+    assert peak < 8 * len(text)

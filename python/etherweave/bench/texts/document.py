@@ -12,7 +12,7 @@ from etherweave.bench.programs.adapter import Adapter
 from etherweave.bench.texts import abnormal_ends
 from etherweave.bench.texts.draft import Draft, TextBlock, begins_with_digit
 from etherweave.bench.texts.json_objects import JsonObject
-from etherweave.bench.texts.line_prefixes import OBJECT, streams
+from etherweave.bench.texts.line_prefixes import OBJECT, IsBeginning, streams
 from etherweave.bench.texts.plausibility import with_warnings
 from etherweave.measurements.benchmark_report import (
     BenchmarkReport,
@@ -38,6 +38,7 @@ _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 """A digit of another script, which Python takes for one and no benchmark prints."""
 _BLANKS = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 """Blanks of pages and mail programs, and their signs without a width."""
+_CACHED_MAX = 500  # Longest line that is kept while a text is read [characters].
 _BEFORE_MAX = 30  # Lines before a part that its adapter may look at.
 _BEGINS = re.compile("|".join(f"(?P<{name}>{tool.begins})" for name, tool in ADAPTERS.items()))
 _TABLES = re.compile(
@@ -203,7 +204,7 @@ def _streams(text: str) -> Iterator[tuple[list[TextLine], bool]]:
     elif not is_cut:
         parts.pop()
     lines = [TextLine(number, _plain(part)) for number, part in enumerate(parts, 1)]
-    for stream in streams(lines, _is_beginning):
+    for stream in streams(lines, _cached_is_beginning()):
         is_cut_here = is_cut and stream[-1].number == len(parts) and not _is_object(stream[-1])
         yield (stream[:-1] if is_cut_here else stream), is_cut_here
 
@@ -212,7 +213,12 @@ def _is_object(line: TextLine) -> bool:
     return bool(OBJECT.match(line.text))
 
 
-@lru_cache(maxsize=4096)  # Forms of prefixes ask of each line several times.
+def _cached_is_beginning() -> IsBeginning:
+    """Return the question for one text: forms of prefixes ask it of each line several times."""
+    cached = lru_cache(maxsize=4096)(_is_beginning)
+    return lambda text: cached(text) if len(text) <= _CACHED_MAX else _is_beginning(text)
+
+
 def _is_beginning(text: str) -> bool:
     return bool(_BEGINS.match(text) or _TABLES.match(text))
 
