@@ -114,6 +114,7 @@ def test_ends_of_all_rows_of_the_bench_are_within_their_bounds() -> None:
     assert {tuple(row["levels"]) for row in rows} == {(), ("repeated",), ("steady",)}
     for row in rows:
         assert abs(row["end_error"]) <= row["end_error_bound"] < 0.01, row
+        assert row["levels"] != ["repeated"] or row["end_error_bound"] == 0, row
 
 
 def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:

@@ -87,8 +87,12 @@ def errors_verb(as_json: AsJson = False) -> None:
     """Print the error of the model by kind of figures: measured over simulated times.
 
     It is estimated from check rows of studies to which nothing is fitted. An interval is that in
-    which a row of a further system lies; covered is the part of rows that lie in what all other
-    systems say, as a mean over systems. Then what each condition does to the width.
+    which a row of a further system lies, under the conditions of the rows of its kind; covered is
+    the part of rows that lie in what all other systems say, as a mean over systems. Then what each
+    condition does to the width.
+
+    Rows of benchmarks of which others are fitted on the same system are among them; `etherweave
+    run --samples` prints the error of benchmarks of which none is.
     """
     from etherweave.uncertainty.check_rows import check_rows
     from etherweave.uncertainty.model_errors import Estimate, model_errors
