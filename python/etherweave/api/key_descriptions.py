@@ -34,7 +34,7 @@ def description(key: str) -> str:
     Examples
     --------
     >>> print(description("switch.header"))
-    switch.header: Bytes after which cut-through forwards. Default: "64B".
+    switch.header: Bytes that must be in before a cut-through switch can forward. Default: "64B".
     """
     path: KeyPath = ()
     schema: Schema = schema_root()
