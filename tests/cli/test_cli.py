@@ -140,7 +140,7 @@ def test_a_part_of_a_study_lists_what_did_not_run(tmp_path: Path) -> None:
     words = ["study", "sandia-2020", "-o", str(tmp_path), "--only", "p2p.roce_v2.*"]
     done = command_line.invoke(*words, code=0)
     assert "2 of 2 figures pass. Predicted figures are off by " in done.stdout
-    assert "in the median.\nNot checked, for an experiment that --only" in done.stdout
+    assert "in the median of 2.\nNot checked, for an experiment that --only" in done.stdout
     assert "  p2p.roce_v1.bandwidth: p2p.roce_v1.bandwidth" in done.stdout
     assert "Assumed where" not in done.stdout
     facts = json.loads(command_line.invoke(*words, "--json").stdout)

@@ -1,6 +1,7 @@
 """The study: its bookkeeping, its checks, and its page in a browser."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,26 @@ def test_a_figure_passes_within_its_bounds_and_only_there() -> None:
     assert not check(0.8, 0.9, None).is_passed
     assert not check(1.2, None, 1.1).is_passed
     assert not check(float("nan"), 0.0, 1.0).is_passed
+
+
+def test_the_median_error_is_of_predicted_numbers_with_a_figure_each_once(tmp_path: Path) -> None:
+    def result(*checks: StudyCheck) -> StudyResult:
+        return StudyResult(STUDY, checks, tmp_path)
+
+    own = [check(1.1, 0.5, 1.5), check(0.7, 0.5, 1.5), check(1.2, 0.5, 1.5)]
+    others = [
+        check(float("nan"), 0.5, 1.5),
+        check(1.0, 1.0, 1.0),  # A count.
+        check(3.0, 0.5, None),
+        replace(own[0], source="Table 1; repeats x"),
+        replace(own[0], source="Table 1; calibration"),
+        replace(own[0], basis="a simulator"),
+        replace(own[0], expected=0.0),
+    ]
+    assert result(*others).error_text == ""
+    both = result(*others, *own)
+    assert both.error == pytest.approx(0.2)
+    assert both.error_text == "Predicted figures are off by 20.0% in the median of 3."
 
 
 def test_counts_are_written_in_full_and_other_figures_with_four_digits() -> None:

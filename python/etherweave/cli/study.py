@@ -182,7 +182,7 @@ def _print_studies(as_json: bool) -> None:
 
 _RECORD_HEAD = ("study", ">published figures", ">further checks", ">median error", ">minutes")
 _RECORD_NOTE = """\
-  Checks within their bounds, by the last complete run. Median error: of predicted figures.
+  Checks within their bounds, by the last complete run. Median error: of predictions, not of counts.
   Minutes: on two processors.
 """
 

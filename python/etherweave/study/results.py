@@ -69,6 +69,12 @@ class StudyCheck:
         return REPEATS in self.source
 
     @property
+    def has_error(self) -> bool:
+        """Whether the bounds are two numbers with others between them, as a count's are not."""
+        low, high = self.tolerance
+        return low is not None and high is not None and low < high
+
+    @property
     def is_passed(self) -> bool:
         """Whether the computed figure lies within the bounds."""
         low, high = self.tolerance
@@ -121,23 +127,27 @@ class StudyResult:
         return text
 
     @property
-    def error(self) -> float:
-        """Median of abs(computed - published) / published over the checks that predict a number.
+    def errors(self) -> list[float]:
+        """Errors of predicted numbers, abs(computed - published) / published.
 
-        Checks of one-sided bounds, of zero and of calibration are left out; NaN without any other.
+        Checks of one-sided bounds, of zero, of counts and without a figure are left out.
         """
-        errors = [
+        return [
             abs(check.value / check.published - 1)
-            for check in self.checks
-            if check.published and None not in check.tolerance and not check.is_fitted
+            for check in self.predictions
+            if check.published and math.isfinite(check.value) and check.has_error
         ]
-        return statistics.median(errors) if errors else math.nan
+
+    @property
+    def error(self) -> float:
+        """Median of :attr:`errors`; NaN without any."""
+        return statistics.median(self.errors) if self.errors else math.nan
 
     @property
     def error_text(self) -> str:
         """Say how far predicted figures are off; empty without any."""
-        off = f"Predicted figures are off by {self.error:.1%} in the median."
-        return off if math.isfinite(self.error) else ""
+        off = f"Predicted figures are off by {self.error:.1%} in the median of {len(self.errors)}."
+        return off if self.errors else ""
 
     @property
     def _weaker_text(self) -> str:
