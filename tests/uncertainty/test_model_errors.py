@@ -106,6 +106,22 @@ def test_a_size_without_rows_has_what_all_have_and_a_wider_interval() -> None:
     assert (error.rows, error.systems, error.covered) == (0, [], None)
 
 
+def test_the_rows_of_an_error_share_its_conditions_of_any_kind() -> None:
+    fitted, other = FITS
+    asked = Conditions("latency", "to 64 B", other)
+    rows = [
+        row("a", 0.1, asked),
+        row("b", 0.1, asked._replace(kind="message rate")),
+        row("c", 0.1, asked._replace(fit=fitted)),
+        row("d", 0.1, asked._replace(size_class="above 64 KiB")),
+        row("e", 0.1, asked._replace(limit=LINK)),
+    ]
+    (error,) = errors_at([asked], rows)
+    assert (error.shared, error.rows, error.systems) == (["to 64 B", other], 2, ["a", "b"])
+    kind = next(error for error in model_errors(rows) if error.kind == "latency")
+    assert (kind.shared, kind.rows) == (["latency"], 4)
+
+
 def test_the_error_of_a_kind_is_that_of_the_conditions_of_its_rows() -> None:
     draw = np.random.default_rng(11)
     narrow, wide = (Conditions("latency", fit=fit) for fit in FITS)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.collections import LineCollection
 
+from etherweave.api import toml
 from etherweave.report.study.page import section_builder
 from etherweave.study import load_study, run_study, shipped
 from etherweave.study.declared import read_declaration
@@ -126,11 +127,18 @@ def test_samples_of_a_study_draw_what_experiments_share_once(folder: Path, tmp_p
     assert [file.stat().st_mtime_ns for file in kept][:3] == times[:3]
 
 
-def test_a_check_whose_interval_is_known_is_not_drawn_again(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("taken_s", "sample_s"),
+    [({"near": 10.0, "far": 30.0}, 40), ({"near": 10.0}, 20)],
+    ids=["both times are recorded", "one time stands for both"],
+)
+def test_a_check_whose_interval_is_known_is_not_drawn_again(
+    folder: Path, tmp_path: Path, taken_s: Mapping[str, float], sample_s: float
+) -> None:
     file = folder / "study.toml"
     file.write_text(file.read_text().replace("200ns", "10ns").replace("400ns", "900ns"))
     result = run_study(folder, tmp_path / "out", processes=1)
-    facts = {"processor_s": 40.0, "taken_s": {"near": 10.0, "far": 30.0}, "computed": {}}
+    facts = {"processor_s": 40.0, "taken_s": taken_s, "computed": {}}
     (folder / "record.json").write_text(json.dumps(facts))
     left_s = list[tuple[int, float | None]]()
     sampled = sample_study(
@@ -140,8 +148,8 @@ def test_a_check_whose_interval_is_known_is_not_drawn_again(folder: Path, tmp_pa
     counts = {name: len(values) for name, values in sampled.values.items()}
     assert counts == {"near": 16, "difference": 8, "fitted": 16, "above": 16}
     assert sampled.samples == 16
-    # Samples of both pings take 40 s by the record, and of the near one 10 s.
-    assert left_s[0][1] == pytest.approx(16 * 40, rel=0.01)
+    # Samples of both pings take that by the record, and of the near one 10 s.
+    assert left_s[0][1] == pytest.approx(16 * sample_s, rel=0.01)
     until_8, from_8 = (seconds for done, seconds in left_s if done == 8)
     assert until_8 is not None and from_8 is not None and from_8 < until_8
     assert left_s[-1] == (16, 0.0)
@@ -269,25 +277,44 @@ def test_an_unknown_that_cannot_be_drawn_is_named(tmp_path: Path, text: str, mes
     assert message in str(refused.value)
 
 
-@pytest.mark.parametrize("name", sorted(shipped()))
+DECLARING = [name for name in sorted(shipped()) if load_study(name).declared.unknown]
+
+
+def test_studies_of_machines_declare_unknowns() -> None:
+    machines = {"interconnect-references", "osu-references", "sandia-2020", "stackhpc-2019"}
+    assert machines <= set(DECLARING)
+
+
+@pytest.mark.parametrize("name", DECLARING)
 def test_samples_draw_the_unknowns_of_every_shipped_study(name: str) -> None:
     study = load_study(name)
-    if not study.declared.unknown:
-        return
     sampled = sampled_experiments(study, False, 8)
+    assert sampled
     stated = {key for own in study.declared.unknown if own.low for key in own.keys}
     assert stated <= {key for own in sampled.values() for key in own.drawn.keys}
     assert all(own.profiles or own.source or own.measured_here for own in study.declared.unknown)
 
 
-def test_a_range_of_a_study_replaces_what_an_experiment_sets(folder: Path) -> None:
+BYTES = "job.0.workload.osu_latency.bytes"
+
+
+def near_with(folder: Path, overrides: Mapping[str, object], key: str, low: str, high: str) -> None:
+    """Let the near ping set keys, and declare a range of one for all pings."""
     file = folder / "study.toml"
-    table = '{ osu_latency = { bytes = "64B", iterations = 2 } }'
-    bytes_ = 'keys = ["job.0.workload.osu_latency.bytes"]\nlow = "8B"\nhigh = "64B"\nsource = "S"'
-    overrides = f'overrides = {{ "job.0.workload" = {table} }}\n\n[[unknown]]\n{bytes_}\n'
-    file.write_text(
-        file.read_text().replace('scenario = "ping"\n\n', f'scenario = "ping"\n{overrides}\n', 1)
-    )
-    study = load_study(folder)
-    sampled = sampled_experiments(study, False, 8)
-    assert "job.0.workload.osu_latency.bytes" in sampled["near"].drawn.keys
+    own = "".join(f"{json.dumps(of)} = {toml.literal(value)}, " for of, value in overrides.items())
+    unknown = f'[[unknown]]\nkeys = ["{key}"]\nlow = "{low}"\nhigh = "{high}"\nsource = "S"\n'
+    text = f'scenario = "ping"\noverrides = {{ {own.removesuffix(", ")} }}\n\n{unknown}\n'
+    file.write_text(file.read_text().replace('scenario = "ping"\n\n', text, 1))
+
+
+def test_a_range_of_a_study_replaces_a_key_of_a_table_that_an_experiment_sets(folder: Path) -> None:
+    table = {"osu_latency": {"bytes": "64B", "iterations": 2}}
+    near_with(folder, {"job.0.workload": table}, BYTES, "8B", "64B")
+    sampled = sampled_experiments(load_study(folder), False, 8)
+    assert BYTES in sampled["near"].drawn.keys
+
+
+def test_a_range_of_a_study_is_refused_of_a_key_that_an_experiment_sets(folder: Path) -> None:
+    near_with(folder, {BYTES: "64B"}, BYTES, "8B", "64B")
+    with pytest.raises(UncertaintyError, match="set and uncertain; expected one of both"):
+        sampled_experiments(load_study(folder), False, 8)

@@ -78,8 +78,9 @@ def model_error(answer: Answer) -> str:
     error = answer.model_error
     return (
         f"Measured ratios of times on two networks are {error.low:.2f} to {error.high:.2f} of "
-        f"simulated ones in 90 % ({error.rows} rows of {error.systems} systems); times of jobs "
-        "have the error that `run --samples` prints. `etherweave uncertainty errors` has all."
+        f"simulated ones in 90 % (benchmark not fitted: {error.rows} rows of {error.systems} "
+        "systems); times of jobs have the error that `run --samples` prints. "
+        "`etherweave uncertainty errors` has all."
     )
 
 

@@ -161,18 +161,11 @@ def print_intervals(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
 
 def _error(error: "ModelError") -> str:
     """Write what measured times are to simulated ones, and what that rests on."""
-    covered = (
-        "" if error.covered is None else f"; {error.covered:.0%} of rows lie in what others say"
-    )
-    where = ", ".join(text for text in error.conditions if text)
-    rows = (
-        f"{error.rows} rows of {len(error.systems)} systems"
-        if error.rows
-        else "no row of this kind"
-    )
+    where = ", ".join(error.shared)
+    rows = f"{error.rows} rows of {len(error.systems)} systems" if error.rows else "no row"
     return (
         f"measured times are {error.most.low:.2f} to {error.most.high:.2f} of simulated ones in "
-        f"90 % ({where}: {rows}{covered})"
+        f"90 % ({where}: {rows})"
     )
 
 

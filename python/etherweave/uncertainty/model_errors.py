@@ -48,10 +48,14 @@ class Form:
 
     def names(self, conditions: Conditions) -> list[str]:
         """Name what has an effect on the scale of a row."""
-        values = {name: value for name, value in conditions._asdict().items() if value}
-        pairs = [(values.get(first, ""), values.get(second, "")) for first, second in self.together]
-        own = [value for name, value in values.items() if name not in self.left_out]
-        return own + [", ".join(pair) for pair in pairs if all(pair)]
+        values = conditions._asdict()
+        pairs = [(values[first], values[second]) for first, second in self.together]
+        return self.used(conditions) + [", ".join(pair) for pair in pairs if all(pair)]
+
+    def used(self, conditions: Conditions) -> list[str]:
+        """List the conditions that have an effect of their own."""
+        values = conditions._asdict().items()
+        return [value for name, value in values if value and name not in self.left_out]
 
 
 FORM = Form()
@@ -81,13 +85,14 @@ class ModelError:
     """Ratio of measured to simulated times under certain conditions."""
 
     conditions: Conditions
-    rows: int  # Rows of this kind.
+    shared: Sequence[str]  # Kind, or all conditions with an effect, that the rows share.
+    rows: int  # Rows under these conditions.
     systems: Sequence[str]  # Systems that have them.
     half: Interval  # Interval of 50 % of a row of a further system.
     most: Interval  # Interval of 90 %.
     covered: float | None
-    """Part of rows of this kind within 90 % of what all other systems say, the mean over systems;
-    None for fewer than two, or where it was not asked for."""
+    """Part of rows of a kind within 90 % of what all other systems say, the mean over systems; None
+    for fewer than two, and under several conditions."""
     further: "Further" = field(repr=False, compare=False)  # Distribution of a further row.
 
     @property
@@ -349,7 +354,13 @@ def model_errors(rows: Sequence[CheckRow] | None = None) -> list[ModelError]:
     known = check_rows() if rows is None else rows
     estimate, covered = Estimate(known), _covered(known)
     return [
-        _error(estimate, Conditions(kind), estimate.further_of_kind(kind), covered.get(kind))
+        _error(
+            Conditions(kind),
+            [kind],
+            [row for row in known if row.conditions.kind == kind],
+            estimate.further_of_kind(kind),
+            covered.get(kind),
+        )
         for kind in KINDS
     ]
 
@@ -358,17 +369,27 @@ def errors_at(
     conditions: Iterable[Conditions], rows: Sequence[CheckRow] | None = None
 ) -> list[ModelError]:
     """Estimate the error of the model under several conditions, but not what it covers."""
-    estimate = Estimate(check_rows() if rows is None else rows)
-    return [_error(estimate, condition, estimate.further(condition)) for condition in conditions]
+    known = check_rows() if rows is None else rows
+    estimate = Estimate(known)
+
+    def error(own: Conditions) -> ModelError:
+        shared = FORM.used(own)
+        alike = [row for row in known if FORM.used(row.conditions) == shared]
+        return _error(own, shared, alike, estimate.further(own))
+
+    return [error(own) for own in conditions]
 
 
 def _error(
-    estimate: Estimate, conditions: Conditions, further: Further, covered: float | None = None
+    conditions: Conditions,
+    shared: Sequence[str],
+    rows: Sequence[CheckRow],
+    further: Further,
+    covered: float | None = None,
 ) -> ModelError:
-    own = [row for row in estimate.rows if row.conditions.kind == conditions.kind]
-    systems = list(dict.fromkeys(row.system for row in own))
+    systems = list(dict.fromkeys(row.system for row in rows))
     half, most = further.interval(0.5), further.interval(0.9)
-    return ModelError(conditions, len(own), systems, half, most, covered, further)
+    return ModelError(conditions, shared, len(rows), systems, half, most, covered, further)
 
 
 def without_each_system(rows: Sequence[CheckRow], form: Form = FORM) -> dict[str, Estimate]:

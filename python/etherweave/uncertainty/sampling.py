@@ -229,11 +229,12 @@ def _is_given(text: str, changes: Mapping[str, object]) -> bool:
 def _check_keys(changes: Mapping[str, object], declared: Declared, stated: Collection[str]) -> None:
     """Refuse a declared key that is set, alone or within a table, and the seed of samples.
 
-    A study declares the ranges of what its experiments set.
+    A study declares ranges of keys within tables that its experiments set.
     """
     for key in declared.keys:
-        if key not in stated and any(
-            text and _is_set(key, own, text) for own, text in literals(changes)
+        if any(
+            text and _is_set(key, own, text) and not (key in stated and key.startswith(f"{own}."))
+            for own, text in literals(changes)
         ):
             raise UncertaintyError(f"{key}: set and uncertain; expected one of both")
         if key == "seed":

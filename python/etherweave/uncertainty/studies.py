@@ -9,6 +9,7 @@ keeps its checks alone; no table is written. A check whose interval is known is 
 import hashlib
 import json
 import math
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
@@ -110,9 +111,13 @@ class _SampleWork:
         self._on_progress = on_progress
 
     def expect(self, first: int, open_: Needed) -> None:
-        """Expect the experiments of some checks in samples from a number on."""
+        """Expect the experiments of some checks in samples from a number on.
+
+        Those without a time take as long as the others on average.
+        """
         experiments = {name for names in open_.values() for name in names}
-        if sample_s := math.fsum(self._times.get(name, 0.0) for name in experiments):
+        if times := [self._times[name] for name in experiments if name in self._times]:
+            sample_s = statistics.fmean(times) * len(experiments)
             self._expected |= dict.fromkeys(self._names[first:], sample_s)
             self._work.expect(self._expected)
         self._on_progress(self._work)
