@@ -36,6 +36,7 @@ CORE_PEAK = 33.6e9  # Operations of a core in a second: 2.1 GHz, 16 in a clock.
 FORWARD: dict[str, object] = {"run.fast_forward": {"error": 0.01}}
 """All iterations, of which those are skipped whose time others predict."""
 FORWARD_ALONE: dict[str, object] = {"run.fast_forward": {"error": 0.02}}
+"""The same of FFT alone, on random hosts."""
 FORWARD_BESIDE: dict[str, object] = {"run.fast_forward": {"error": 0.05}}
 """The same beside Halo3D, whose iterations last otherwise, so that both jobs drift against each
 other: over RoCE, means of 500 iterations of FFT lie between 0.55 and 0.59 ms."""

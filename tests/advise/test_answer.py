@@ -100,6 +100,7 @@ def test_the_price_of_nodes_that_changes_the_order_is_named(tmp_path: Path) -> N
     assert result.standings[0].fabric == "slow"
     level = re.search(r"nodes of more than ([0-9,]+) USD each put fast ahead", result.decides)
     assert level
+    assert "no prices of nodes" in result.decides
     for more, best in ((-1, "slow"), (1, "fast")):
         price = int(level[1].replace(",", "")) + more
         node = (
@@ -107,7 +108,7 @@ def test_the_price_of_nodes_that_changes_the_order_is_named(tmp_path: Path) -> N
         )
         priced = asked(tmp_path, CERTAIN, SETTINGS, node, SLOW, FAST, JOB, prices=dear)
         assert priced.standings[0].fabric == best
-        assert "nodes have none" not in priced.decides
+        assert "no prices of nodes" not in priced.decides
 
 
 def test_uncertain_figures_widen_the_interval_of_what_rests_on_them(tmp_path: Path) -> None:

@@ -166,16 +166,16 @@ def test_captures_are_refused(tmp_path: Path) -> None:
         etherweave.run(SCENARIO, FORWARD, pcap={"host0": tmp_path / "host0.pcapng"})
 
 
-def test_the_page_has_the_gains_that_were_recorded_last() -> None:
-    rows = (json.loads(line) for line in (ROOT / "bench/history.jsonl").read_text().splitlines())
-    last = {row["row"]: row for row in rows if row["row"].startswith("forward_")}
+def test_the_page_has_gains_that_were_recorded() -> None:
+    """Another record adds gains of its own machine; what is skipped is the same on all."""
+    rows = [json.loads(row) for row in (ROOT / "bench/history.jsonl").read_text().splitlines()]
     page = (ROOT / "docs/models/fast-forward.md").read_text()
     table = page[page.index("| 400 times on 16 hosts") :].partition("\n\n")[0].splitlines()[2:]
     names = ["ring", "incast", "all_to_all", "halo3d", "tree", "fft"]
     for name, line in zip(names, table, strict=True):
         for transport, cell in zip(("", "_dcqcn", "_tcp"), line.split("|")[2:5], strict=True):
-            row = last.get(f"forward_{name}{transport}")
-            if row and row["levels"]:  # Times of a machine that others use, too.
-                assert float(cell) == pytest.approx(row["times"], rel=0.25), (name, transport)
+            own = [row for row in rows if row["row"] == f"forward_{name}{transport}"]
+            if own and own[-1]["levels"]:
+                assert float(cell) in {float(f"{row['times']:.2g}") for row in own}, own[-1]["row"]
             else:
-                assert cell.strip() == ("none skipped" if row else ""), (name, transport)
+                assert cell.strip() == ("none skipped" if own else ""), (name, transport)

@@ -290,8 +290,10 @@ def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
                         "workload.osu_latency = {}\n")  # fmt: skip
     site = tmp_path / "site.toml"
     site.write_text('launcher = { kind = "netns" }\nhosts = { n1 = {} }\n')
-    neither = invoke(scenario).output
-    assert neither.partition(";")[0] == "neither --site nor --measured"
+    expected = "expected a site to measure now, or the directory of a measurement\n"
+    both = invoke(scenario, "--site", site, "--measured", tmp_path).output
+    assert both == f"both --site and --measured; {expected}"
+    assert invoke(scenario).output == f"neither --site nor --measured; {expected}"
     assert invoke(scenario, "--site", site).output == (
         "--site: measures on hosts; expected --output DIRECTORY for its launches\n"
     )

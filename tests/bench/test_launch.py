@@ -1,5 +1,6 @@
 """Launches on this machine: what comes back, and that nothing is left, whatever happens."""
 
+import json
 import os
 import re
 import signal
@@ -344,6 +345,17 @@ def test_server_and_client_run_on_their_hosts_by_ssh(by_ssh: ClusterSite, tmp_pa
     assert hosts[-1] == "127.0.0.2"
     options = (tmp_path / "options").read_text().split()
     assert options[:7] == ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-p", "2222", "-T"]
+
+
+def test_words_and_variables_pass_ssh_unchanged(by_ssh: ClusterSite, tmp_path: Path) -> None:
+    directory = tmp_path / "job"
+    directory.mkdir()
+    show = f"import os; {SHOW}; print(os.environ['V'])"
+    done = launch(directory, alone(*python(show, *CLOSED, "")), site=by_ssh, hosts=("n1",))
+    words, variable = done.text.splitlines()
+    assert json.loads(words) == [*HOSTILE, ""]
+    assert variable == HOSTILE[0]
+    assert (tmp_path / "hosts").read_text().split() == ["127.0.0.1"]
 
 
 def test_ssh_starts_no_ranks_of_mpi(by_ssh: ClusterSite, tmp_path: Path) -> None:

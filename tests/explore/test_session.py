@@ -11,6 +11,7 @@ from etherweave.api.scenario import ScenarioText
 from etherweave.explore import figures
 from etherweave.explore.changes import Changes
 from etherweave.explore.session import Session, examples
+from support.command_line import run_here
 from support.documents import ROOT
 
 WIDE = 1280  # Width of a screen [px].
@@ -160,6 +161,18 @@ def test_every_example_has_a_sentence() -> None:
     known = examples()
     assert str(ROOT / "scenarios/first.toml") in known
     assert all(": " in text for text in known.values())
+
+
+def test_the_page_stays_open_where_no_browser_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address = "http://127.0.0.1:1/token/"
+    monkeypatch.setattr("etherweave.explore.serve", lambda session, port, ready: ready(address))
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    done = run_here("explore", code=0)
+    assert done.stdout == f"{address}\n"
+    assert done.stderr == "no browser was found: open the address above in one\n"
+    assert run_here("explore", "--no-browser", code=0).stderr == ""
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

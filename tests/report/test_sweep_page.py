@@ -75,6 +75,22 @@ def test_a_page_says_which_axis_changes_a_figure_most(tmp_path: Path) -> None:
     assert [place for place in axis.get_majorticklocs() if 1 <= place <= 4] == [1, 2, 3, 4]
 
 
+def test_a_page_compares_no_axes_where_a_point_has_failed(tmp_path: Path) -> None:
+    runs = pl.DataFrame(
+        {
+            "routing": ["spray", "spray", "ecmp", "ecmp"],
+            "topology.fat_tree.cores": [1, 4, 1, 4],
+            "seed": 1,
+            "jobs.halo.mean_us": [2.0, None, 8.0, 7.0],
+        }
+    )
+    axes = ["routing", "topology.fat_tree.cores", "seed"]
+    for rows in (runs, runs.drop_nulls()):
+        text = write_sweep({"a": rows}, axes, "a sweep", "3 runs.", {}, tmp_path).read_text()
+        assert "jobs.halo.mean [us]: from 2 at" in text
+        assert "by a factor of" not in text
+
+
 @pytest.mark.parametrize("first", [-1, 0])
 def test_samples_of_points_have_a_row_for_each_point(first: int, tmp_path: Path) -> None:
     """Points whose run as it stands has failed have samples alone."""

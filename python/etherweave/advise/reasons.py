@@ -94,7 +94,7 @@ def _with_nodes(evaluation: Evaluation, first: str, other: str, done: float) -> 
     bill, dear = evaluation.bills[first], evaluation.bills[other]
     if any(item.key == NODES for item in bill.items):
         return ""
-    missing = "Prices are of networks alone, because nodes have none"
+    missing = "Totals contain no prices of nodes, which the question does not state"
     slower = dear.hosts * done - bill.hosts
     price = (bill.total({}) - done * dear.total({})) / slower if slower < 0 else 0.0
     if price <= 0:

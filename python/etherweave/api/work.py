@@ -201,7 +201,7 @@ class Work:
             self._later.setdefault(name, (expected, items))
 
     def expect(self, expected: Mapping[str, float]) -> None:
-        """Replace the expected times of items, in the same unit; of those that ended by theirs."""
+        """Replace the expected times of items, in the same unit, also of those that have ended."""
         with self._lock:
             self._times = dict(expected)
             self._mean = _mean(self._times)

@@ -54,8 +54,8 @@ def record(
     trace : FILE
         Write calls and messages as a trace for Perfetto or Chrome, .json or .json.gz.
     pairs : --measure PAIRS
-        Number of runs of the command without and as many with the recorder, in turns; print by how
-        much it takes longer, and keep the last recording.
+        Measure how much longer the command takes with the recorder, by this number of pairs of
+        runs, and keep the last recording.
     compiler
         Compiler of MPI programs in C.
     """

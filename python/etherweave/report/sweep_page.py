@@ -156,11 +156,17 @@ def _best(means: pl.DataFrame, varied: Sequence[str], name: str) -> str:
 
 
 def _by_axis(means: pl.DataFrame, varied: Sequence[str], name: str) -> str:
-    """Say by what factor a figure changes over each of several axes, the largest first."""
+    """Say by what factor a figure changes over each of several axes, the largest first.
+
+    Nothing where a combination has no figure: means over the others would differ by their points.
+    """
+    combinations = math.prod(means[axis].n_unique() for axis in varied)
+    if len(varied) < 2 or means[name].drop_nulls().len() < combinations:
+        return ""
     ratios = []
     for axis in varied:
-        middles = means.group_by(axis).agg(pl.col(name).mean())[name].drop_nulls().sort()
-        if len(varied) < 2 or middles[0] <= 0:
+        middles = means.group_by(axis).agg(pl.col(name).mean())[name].sort()
+        if middles[0] <= 0:
             return ""
         ratios.append((middles[-1] / middles[0], axis))
     factors = [f"{ratio:.3g} over {axis}" for ratio, axis in sorted(ratios, reverse=True)]

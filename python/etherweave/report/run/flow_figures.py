@@ -38,8 +38,8 @@ SIZES_CAPTION = (
 )
 CDF_CAPTION = "Share of the complete flows of a job up to each completion time, or slowdown."
 QUEUES_CAPTION = (
-    "Share of samples in which a sampled queue had up to each length, over all sampled ports and "
-    "the samples in which they had been used at all."
+    "Share of samples in which a queue is at most this long. Samples are those of all sampled "
+    "ports that had been used by then."
 )
 LOADS_CAPTION = (
     "Share of the switch ports that were used which sent at most this part of their rate, bytes on "
