@@ -9,7 +9,7 @@ use etherweave_primitives::{HostId, InputError, Purpose, Stream};
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Placement {
-    /// These.
+    /// Hosts in this order: rank 0 on the first.
     Hosts(Vec<u32>),
     /// The leaf of each. Those on one leaf are its hosts in ascending order, past those of other jobs.
     Leaves(Vec<u32>),

@@ -19,7 +19,7 @@ pub enum FlowSizes {
     Storage,
     /// Data mining of the VL2 paper, as the simulations of ABM have it: mean 5,036,535 B.
     DataMining,
-    /// All of this size.
+    /// One size of all flows.
     Fixed(Bytes),
     /// Points of a distribution.
     Points(SizePoints),

@@ -23,7 +23,7 @@ const UNIT: f64 = (1_u64 << 32) as f64;
 pub enum ServedRequests {
     /// Drawn at random.
     Drawn(DrawnRequests),
-    /// Listed.
+    /// List of requests.
     Listed(ListedRequests),
 }
 
@@ -47,7 +47,7 @@ etherweave_primitives::params! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum TokenCounts {
-    /// Equal ones.
+    /// A number that all requests have.
     Fixed(u32),
     /// All from `min` to `max` alike.
     Uniform {

@@ -43,14 +43,14 @@ pub enum ServiceTimes {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum RequestLoad {
-    /// When it has an answer: closed loop.
+    /// Closed loop: the next request follows an answer.
     Closed {
         /// Requests of a client that may be unanswered at once, 1 to 65,536.
         outstanding: u32,
         /// Time from an answer to the next request.
         think: Duration,
     },
-    /// Whatever is unanswered: open loop.
+    /// Open loop: requests do not wait for answers.
     Open {
         /// Time from one request to the next in the mean, exponentially distributed.
         interval: Duration,
