@@ -94,7 +94,7 @@ def test_a_run_with_a_known_error_says_so() -> None:
     ("forward", "expected"),
     [
         ({}, "; an `error` skips by mean times"),
-        ({"error": 0.01}, "; more repetitions, or a larger `error`, may be skipped"),
+        ({"error": 0.01}, "; more repetitions, or a larger `error`, may allow a skip"),
     ],
 )
 def test_a_run_without_a_skip_says_what_would_allow_one(

@@ -40,9 +40,16 @@ def named(table: str) -> set[str]:
     return {name for row in rows for name in row.columns.split(", ")}
 
 
-@pytest.mark.parametrize("name", ["incast_observed", "failing_link"])
-def test_every_column_of_a_result_is_described(name: str) -> None:
-    result = etherweave.run(ROOT / f"scenarios/{name}.toml", {"run.end": "50us"})
+@pytest.mark.parametrize(
+    ("scenario", "change"),
+    [
+        ("incast_observed", {"run.end": "50us"}),
+        ("failing_link", {"run.end": "50us"}),
+        ("first", {"run.fast_forward": {}}),
+    ],
+)
+def test_every_column_of_a_result_is_described(scenario: str, change: dict[str, object]) -> None:
+    result = etherweave.run(ROOT / f"scenarios/{scenario}.toml", change)
     for name in result.tables:
         assert set(result.columns(name)) == named(name)
         assert f"| `{name}` |" in GUIDE

@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(at("crates/host/src/nic.rs", offence), 1);
         assert_eq!(at("crates/routing/src/kind.rs", offence), 0);
         assert_eq!(at("crates/openloop/tests/order.rs", offence), 0);
-        assert_eq!(at("crates/host/src/nic.rs", "for kind in RoutingKind::ALL {}\n"), 0);
+        assert_eq!(at("crates/host/src/nic.rs", "for kind in RoutingKind::all() {}\n"), 0);
         assert_eq!(at("crates/host/src/nic.rs", "match Transport::Tcp(tcp) {}\n"), 1);
         assert_eq!(at("crates/forwarding/src/survey.rs", "TopologyKind::HyperX(_) => true,\n"), 1);
         assert_eq!(at("crates/workload/src/size.rs", "Workload::Halo3d(halo) => 1,\n"), 1);

@@ -25,6 +25,10 @@ fn a_table_offers_what_the_routing_allows_packets_of_hosts() {
             candidates.sort_unstable();
             legal.sort_unstable();
             assert_eq!(candidates, legal, "{kind:?} at {}", topology.switch_name(at));
+            if at == topology.switch_of(dst) {
+                let ends: Vec<_> = legal.iter().map(|&channel| topology.channel(channel).to.node).collect();
+                assert_eq!(ends, [Node::Host(dst)], "{kind:?}: one channel leads to a host");
+            }
         }
     });
 }

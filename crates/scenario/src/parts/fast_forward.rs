@@ -27,6 +27,9 @@ impl FastForwardSpec {
 }
 
 const KEY: &str = "run.fast_forward";
+const EARLY: &str = "the loop ends before its repetitions are known to repeat";
+/// Remedy where repetitions are not exactly alike.
+const BY_TIMES: &str = "an `error` skips by mean times";
 
 /// Rejects large errors, what happens at given times and what observes all of the run.
 ///
@@ -128,20 +131,14 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
         }
     };
     if skips.is_empty() {
-        let obstacle = match report.skip_obstacle.as_deref() {
-            _ if !shadows.is_empty() => "run.fast_forward.shadows has all that could be skipped simulated",
-            None => "the loop ends before its repetitions are known to repeat",
-            Some(obstacle) => obstacle,
+        let reason = match report.skip_obstacle.as_deref() {
+            _ if !shadows.is_empty() => "run.fast_forward.shadows has all that could be skipped simulated".to_owned(),
+            None if allowed == 0.0 => format!("{EARLY}; {BY_TIMES}"),
+            None => format!("{EARLY}; more repetitions, or a larger `error`, may allow a skip"),
+            Some(key) if !key.contains(' ') => format!("{key} has states that never repeat exactly; {BY_TIMES}"),
+            Some(obstacle) => obstacle.to_owned(),
         };
-        let is_key = !obstacle.contains(' ') && report.skip_obstacle.is_some();
-        let meaning = if is_key { " has states that never repeat exactly" } else { "" };
-        let remedy = match report.skip_obstacle {
-            _ if !shadows.is_empty() => "",
-            _ if allowed == 0.0 => "; an `error` skips by mean times",
-            None => "; more repetitions, or a larger `error`, may be skipped",
-            Some(_) => "",
-        };
-        return Some(format!("{KEY}: nothing was skipped: {obstacle}{meaning}{remedy}{checked}"));
+        return Some(format!("{KEY}: nothing was skipped: {reason}{checked}"));
     }
     let Skipped { time_share, events_share, repetitions, error_share, bound_share } = Skipped::of(scenario, report)?;
     let [time, events, error, bound] = [time_share, events_share, error_share, bound_share].map(|share| 100.0 * share);

@@ -158,7 +158,7 @@ impl Series {
     pub fn difference(&self) -> Option<String> {
         let [before, last] = self.turns.last_chunk()?;
         let name = last.digest.difference(&before.digest)?;
-        Some(format!("repetitions differ in {name}"))
+        Some(format!("repetitions differ in {name}; an `error` skips by mean times"))
     }
 
     /// Whether the last turn repeats the one `period` turns before it.

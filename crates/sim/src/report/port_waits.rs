@@ -238,8 +238,8 @@ fn empty(message: &PathMessage) -> WaitRow {
 
 fn traced(message: &PathMessage) -> TracedMessage {
     let &PathMessage { name: MessageName { connection, end }, posted, bytes, arrived, .. } = message;
-    // Room is made by the acknowledgement of a byte.
-    TracedMessage { sender: connection, end, begin: end - bytes.max(1), posted, arrived }
+    // Room is made by the acknowledgement of a byte, if anything was sent.
+    TracedMessage { sender: connection, end, begin: end.saturating_sub(bytes.max(1)), posted, arrived }
 }
 
 /// The request that a message answers, which is posted before and there when that is posted.
