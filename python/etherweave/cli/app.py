@@ -35,7 +35,7 @@ VERBS: dict[str, str | Verb] = {
     "explore": "Open a page of this machine on which a scenario is edited, run, changed and "
     "compared.",
     "show": "Check a scenario and print it with every default filled in, units included.",
-    "schema": "Print the JSON Schema of a scenario, by which editors complete and check TOML.",
+    "schema": "Print what a key of a scenario means, or the JSON Schema of all.",
     "report": "Draw a result, a sweep, a recording, a study, benchmarks or a calibration as one "
     "HTML page.",
     "study": "Repeat a published evaluation, and check computed figures against published ones.",
