@@ -2,14 +2,16 @@
 //!
 //! Cases follow from a seed; the smallest text that fails is printed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use etherweave_scenario::{Design, Fabric, ScenarioError};
 use etherweave_topology::{Custom, Family, TopologyKind};
 use proptest::{prelude::*, test_runner::RngSeed};
 
-/// Time limit for one small text: far more than any takes, so that a busy machine does not matter.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+use super::clock::ProcessorTime;
+
+/// Most processor time of a small text: far more than any takes.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 fn design(text: &str) -> Result<Option<Design>, ScenarioError> {
     Fabric::parse(text, "x.toml", &[]).and_then(|fabric| fabric.design(None, &mut |_| true))
@@ -17,7 +19,7 @@ fn design(text: &str) -> Result<Option<Design>, ScenarioError> {
 
 /// The outcome is a complete design, or a line for each mistake that says where it is and what was expected.
 fn check(text: &str) -> Result<(), TestCaseError> {
-    let started = Instant::now();
+    let started = ProcessorTime::start();
     match design(text) {
         Ok(design) => {
             let design = design.expect("nobody stopped it");

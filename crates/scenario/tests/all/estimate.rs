@@ -1,8 +1,10 @@
 //! What does not fit is refused before it is built, with the reason.
 
-use std::{fs, time::Duration, time::Instant};
+use std::{fs, time::Duration};
 
 use etherweave_scenario::{Fabric, PointChoice, Processes, Run, RunOptions, ScenarioError};
+
+use super::clock::ProcessorTime;
 
 /// More than a job on the largest fabric of these tests may take before it is refused: far less than building it takes.
 const SOON: Duration = Duration::from_secs(60);
@@ -12,7 +14,7 @@ const DRAGONFLY: &str = "[topology.dragonfly]\np = 8\na = 16\nh = 8\n";
 
 fn refusal(text: &str, memory_limit: &str) -> String {
     let options = RunOptions { memory_limit: Some(memory_limit), ..RunOptions::default() };
-    let started = Instant::now();
+    let started = ProcessorTime::start();
     let Err(error) = Run::start_with(text, "x.toml", &[], options) else { panic!("{memory_limit} is enough") };
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     error.to_string()

@@ -1,6 +1,7 @@
 //! The tests of the crate as one program, which is compiled and linked once.
 
 mod cases;
+mod clock;
 mod defaults;
 mod design_fuzz;
 mod design_mistakes;
