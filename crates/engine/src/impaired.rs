@@ -58,7 +58,7 @@ impl Wires {
             let alone = time;
             time = (time + wait).max(background.next_arrival);
             background.next_arrival = time + port.serialization_time(wire);
-            beside = Some(Beside { port: link.port, wait: time.since(alone), until: port.busy_until });
+            beside = Some(Beside { port: link.port, wait: time.since(alone), until: self.now + occupied });
         }
         let packet = &mut self.packets[handle];
         if let Some(damage) = &mut link.damage {
