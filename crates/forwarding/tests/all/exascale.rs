@@ -1,7 +1,7 @@
 //! The three fabrics of Benito, Vallejo and Beivide, "On the use of commodity Ethernet technology in exascale HPC
 //! systems", HiPC 2015, section VI-A, and the identities of section III: every table made, counted and proved.
 
-use etherweave_forwarding::{Count, Hierarchy, PlanKind, Survey};
+use etherweave_forwarding::{CompactionKind, Count, Hierarchy, MinimalRouting, PlanKind, Strategy, Survey, compact};
 use etherweave_topology::{
     AsBuilt, Dimension, Dragonfly, DragonflyPlus, Family, FlattenedButterfly, FoldedClos, SizeRequest, TopologyKind,
     Torus, Uplinks,
@@ -71,6 +71,17 @@ fn the_dragonfly_of_300024_hosts_lies_between_the_bounds() {
     check(PlanKind::PerGroup, groups.rules());
     let rules = survey.compacted.rules;
     assert!(rules.min >= groups.dragonfly_least(71) && rules.max <= groups.rules());
+}
+
+#[test]
+fn disjoint_prefixes_for_the_dragonfly_of_300024_hosts_lie_between_the_bounds_too() {
+    let dragonfly = Dragonfly { p: 18, a: 36, h: 18, groups: Some(463), ..Dragonfly::default() };
+    let kind = TopologyKind::Dragonfly(dragonfly);
+    let topology = kind.generate().unwrap();
+    let minimal = MinimalRouting::of(&kind, &topology).unwrap();
+    let strategy = Strategy { compaction: CompactionKind::Prefixes, ..Strategy::fitting(&kind) };
+    let rules = compact(&minimal, strategy).unwrap().rules;
+    assert!(rules.min >= 71 + 35 && rules.max <= 515, "{} to {}", rules.min, rules.max);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What tests of legality share: the paths and the dependencies of single packets, packet by packet.
+//! Helpers of tests of legality: walks of single packets from host to host, and the channel dependencies of each.
 
 // Every test file uses its own part.
 #![allow(dead_code)]
