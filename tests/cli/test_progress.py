@@ -1,6 +1,7 @@
 """Progress in a log, where no terminal can show a bar."""
 
 import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -125,6 +126,20 @@ def test_a_launch_is_printed_beside_the_time_that_it_is_expected_to_take(
         report(facts)
         time.sleep(0.1)
     assert "halo: launch 1 of 6 (12 s, expected about 4 s), 0 s\n" in capsys.readouterr().err
+
+
+def test_a_count_that_is_first_reported_at_the_first_end_has_begun_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    works: list[Work] = []
+    monkeypatch.setattr(progress, "work_progress", lambda *_: nullcontext(works.append))
+    with progress.count_progress("calibrate", "launches") as report:
+        time.sleep(0.1)
+        report(1, 4, "hpcc")
+        assert works[0].elapsed_s >= 0.1
+        left_s = works[0].left_s()
+    assert left_s is not None
+    assert left_s >= 0.2
 
 
 def test_the_time_left_of_a_step_follows_from_its_share(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,8 @@ class Work:
     gives expected times by name, in any unit, or in seconds of some machine with ``in_seconds``; it
     is called once, when the time left is first asked for. Items without one take as long as the
     others on average; without it all are equal. A worker needs ``start_s`` before its first item,
-    in the same unit. ``clock`` gives the time [s] from any origin.
+    in the same unit. ``clock`` gives the time [s] from any origin; work whose items were counted
+    after it had begun has begun at ``begun_s``.
     """
 
     def __init__(
@@ -152,6 +153,7 @@ class Work:
         in_seconds: bool = False,
         start_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
+        begun_s: float | None = None,
     ) -> None:
         self.last = ""
         self._names = names
@@ -160,7 +162,7 @@ class Work:
         self._in_seconds = in_seconds
         self._worker_start = start_s
         self._clock = clock
-        self._start_s = clock()
+        self._start_s = clock() if begun_s is None else begun_s
         self._end_s = dict[str, float]()
         self._kept = set[str]()
         self._schedule: _Schedule | None = None

@@ -123,10 +123,11 @@ def work_progress(name: str, what: str = "experiments") -> Iterator[WorkCallback
 def count_progress(name: str, what: str) -> Iterator[CountCallback]:
     """Show how many items are done that take about as long as each other, and the time left."""
     with work_progress(name, what) as show:
+        begun_s = time.monotonic()  # The first report may be that of the first end.
         works = list[Work]()
 
         def report(done: int, count: int, last: str) -> None:
-            works[:] = works or [Work([str(item) for item in range(count)])]
+            works[:] = works or [Work([str(item) for item in range(count)], begun_s=begun_s)]
             for item in range(works[0].done, done):
                 works[0].end(str(item))
             works[0].last = last
