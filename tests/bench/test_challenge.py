@@ -56,14 +56,16 @@ def measured(directory: Path) -> Path:
     return stored_campaign(directory, wanted, FakeLauncher(lambda number: captured(TEXT)))
 
 
-def test_constants_are_inferred_from_rings_and_all_else_is_held_out(tmp_path: Path) -> None:
+def test_constants_are_inferred_from_latency_and_bandwidth_and_applications_are_held_out(
+    tmp_path: Path,
+) -> None:
     result = {workload.name: workload for workload in read(measured(tmp_path / "run"), BASE)}
     fitted = {name for name, row in result.items() if row.is_micro_benchmark}
     assert fitted == {
         f"{order}OrderedRing {what}"
         for order in ("Naturally", "Randomly")
         for what in ("latency", "bandwidth rank")
-    }
+    } | {"PingPong latency", "PingPong bandwidth"}
     assert len(result) == len(of_text())
     random = result["RandomlyOrderedRing latency"]
     assert random.launches == pytest.approx((15.3593e-6, 15.3593e-6)), "without the warm-up"

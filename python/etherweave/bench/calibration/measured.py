@@ -205,8 +205,12 @@ def _hosts_of_rows(rows: pl.DataFrame) -> tuple[str, ...]:
     return tuple(sorted({host for word in words for host in word.split(",")}))
 
 
+_MICRO = ("hpcc_ring", "osu_latency")
+"""Kinds of workloads that stand for the tests of latency and bandwidth."""
+
+
 def _challenge(directory: Path, base: Mapping[str, object]) -> Iterator[MeasuredWorkload]:
-    """Take the HPC Challenge: rings to infer from, all other tests held out.
+    """Take the HPC Challenge: rings and ping-pong to infer from, all other tests held out.
 
     What ranks compute and copy is as the first launch says.
     """
@@ -222,7 +226,7 @@ def _challenge(directory: Path, base: Mapping[str, object]) -> Iterator[Measured
         ]
         if times:
             _check(name, times)
-            centre = ChallengeTest(own.test, is_fitted=own.kind == "hpcc_ring")
+            centre = ChallengeTest(own.test, is_fitted=own.kind in _MICRO)
             scenario = beside(base, own.kind, {own.kind: own.facts})
             yield MeasuredWorkload(name, scenario, tuple(times), tuple(times), centre)
 

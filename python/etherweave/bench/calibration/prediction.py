@@ -32,6 +32,7 @@ _TCP = (
     Constant("host.cpu.receive_batch", 20, 50_000, "interrupt side of a batch of frames"),
     Constant("host.mpi_tcp.send_overhead", 10, 50_000, "MPI's share of a send"),
     Constant("host.mpi_tcp.handling_overhead", 10, 50_000, "MPI's share of a received message"),
+    Constant("host.mpi_tcp.poll", 20, 50_000, "looking for messages where there are none"),
 )
 _ROCE = (
     Constant("nic.transmit_latency", 10, 20_000, "from doorbell to first bit"),
