@@ -67,6 +67,11 @@ def wait_for(home: Path, lines: int) -> None:
     until(lambda: written() >= lines, f"{lines} lines in {home}", PATIENCE_S)
 
 
+def process(argument: object) -> int:
+    """Return the number of the process that carries out a task."""
+    return os.getpid()
+
+
 def end_by(number: int) -> int:
     """Give a number; above 0, die by the signal of this number."""
     if number:

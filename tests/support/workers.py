@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from etherweave.api.machine import build
-from etherweave.sweeps import executors
 from etherweave.sweeps.executors import Answer, Executor, Task, answer
 
 COMPLETED = Executor.completed
@@ -23,6 +22,5 @@ def completed_here(
     executor: Executor, function: str, tasks: Iterable[Task], home: Path
 ) -> Iterator[tuple[str, Any]]:
     """Carry out tasks of a local executor in this process, and those of others where they are."""
-    is_local = executor.carry_out is executors._local
-    here = executor._replace(carry_out=answered_here) if is_local else executor
+    here = executor._replace(carry_out=answered_here) if executor.name == "local" else executor
     return COMPLETED(here, function, tasks, home)

@@ -145,6 +145,18 @@ def test_a_worker_that_dies_twice_leaves_a_row_that_is_carried_out_again(tmp_pat
     assert str(result["b"]) == "worker died with exit code -9, 2 times"
 
 
+@pytest.mark.processes
+def test_kept_workers_serve_one_call_after_the_other(tmp_path: Path) -> None:
+    with executor("local", 2).kept() as pool:
+        calls = [
+            dict(pool.completed("support.sweeps:process", [("a", 0), ("b", 0)], tmp_path))
+            for _ in range(2)
+        ]
+        assert len({*calls[0].values(), *calls[1].values()}) <= 2
+    with pytest.raises(ProcessLookupError):
+        os.kill(calls[0]["a"], 0)
+
+
 def test_two_sweeps_do_not_share_a_directory(dataset: Path, tmp_path: Path) -> None:
     shutil.copytree(dataset, tmp_path / "out")
     path = write(tmp_path)

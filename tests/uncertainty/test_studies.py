@@ -155,6 +155,34 @@ def test_a_check_whose_interval_is_known_is_not_drawn_again(
     assert left_s[-1] == (16, 0.0)
 
 
+MORE = """,
+        "count": lambda results: (time("far", results) - time("near", results)) ** 99,
+        "along": lambda results: (time("near", results) - 1) ** 99,
+        "none": lambda results: float("nan") * time("far", results),
+        "zero": lambda results: 0.0 * time("far", results),
+    }
+"""
+MORE_EXPECTED = """count,Table 3,9,8,10,frames
+along,Table 3,9,8,10,frames
+none,Table 3,9,8,10,us
+zero,Table 3,9,8,10,us
+"""
+
+
+def test_counts_and_what_has_no_figure_do_not_delay_the_end(folder: Path, tmp_path: Path) -> None:
+    file, code = folder / "study.toml", folder / "study.py"
+    file.write_text(file.read_text().replace("200ns", "10ns").replace("400ns", "900ns"))
+    code.write_text(code.read_text().replace(",\n    }\n", MORE))
+    (folder / "expected.csv").write_text(EXPECTED + MORE_EXPECTED)
+    result = run_study(folder, tmp_path / "out", processes=1)
+    sampled = sample_study(result, 32, executor("local", 1))
+    counts = {name: len(values) for name, values in sampled.values.items()}
+    # Times of the near ping are drawn to the end, and what else that ping has; the far one ends.
+    assert (counts["near"], counts["along"]) == (32, 32)
+    assert (counts["count"], counts["zero"], "none" in counts) == (8, 8, False)
+    assert sampled.failures == {"no figure": 8}
+
+
 def test_bars_of_the_report_have_the_interval_of_their_check(folder: Path, tmp_path: Path) -> None:
     bars = """
 [[bars]]

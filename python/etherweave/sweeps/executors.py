@@ -76,6 +76,19 @@ class Executor(NamedTuple):
                 )
             yield key, WorkerError(answer["error"]) if "error" in answer else answer["result"]
 
+    @contextlib.contextmanager
+    def kept(self) -> Iterator["Executor"]:
+        """Keep processes of this machine from one call of :meth:`completed` to the next."""
+        if self.name != "local":
+            yield self
+            return
+        idle = dict[str, list[_Worker]]()
+        try:
+            yield self._replace(carry_out=partial(_served, idle))
+        finally:
+            for workers in idle.values():
+                _end(workers)
+
 
 def executor(text: str = "local", workers: int | None = None) -> Executor:
     """Choose an executor: ``local``, ``dask``, ``dask=ADDRESS``, ``slurm``, ``slurm=OPTIONS``.
@@ -156,12 +169,23 @@ class _Worker:
 def _local(
     function: str, tasks: Iterable[Task], home: Path, workers: int
 ) -> Iterator[tuple[str, Answer]]:
+    return _served(None, function, tasks, home, workers)
+
+
+def _served(
+    kept: dict[str, list[_Worker]] | None,
+    function: str,
+    tasks: Iterable[Task],
+    home: Path,
+    workers: int,
+) -> Iterator[tuple[str, Answer]]:
+    """Carry out tasks by kept workers of the function first; those without a task are kept."""
     waiting, tries = iter(tasks), dict[str, int]()
     busy: list[_Worker] = []
-    idle: list[_Worker] = []
+    idle = [] if kept is None else kept.setdefault(function, [])
     try:
         for task in islice(waiting, workers):
-            busy.append(_Worker(function))
+            busy.append(idle.pop() if idle else _Worker(function))
             busy[-1].give(task)
         while busy:
             ready = connection.wait([worker.line for worker in busy])
@@ -177,18 +201,24 @@ def _local(
                     busy.append(worker)
                 else:
                     idle.append(worker)
-                    worker.line.close()
+                    if kept is None:
+                        worker.line.close()
                 if reply:
                     yield key, reply
     finally:
         for worker in busy:
             worker.process.terminate()
-        for worker in (*busy, *idle):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                worker.process.wait(PATIENCE_S)
-            worker.process.kill()
-            worker.process.wait()
-            worker.line.close()
+        _end(busy if kept is not None else [*busy, *idle])
+
+
+def _end(workers: Iterable[_Worker]) -> None:
+    """End processes: one without a task ends by itself when its line is closed."""
+    for worker in workers:
+        worker.line.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.process.wait(PATIENCE_S)
+        worker.process.kill()
+        worker.process.wait()
 
 
 def _replaced(

@@ -129,13 +129,13 @@ def end_error(values: Sequence[float]) -> float:
 
     Examples
     --------
-    >>> round(end_error([9.0, 10.0, 11.0, 10.0]), 3), end_error([1.0])
-    (0.086, inf)
+    >>> round(end_error([9.0, 10.0, 11.0, 10.0]), 3), end_error([0.0, 0.0]), end_error([1.0])
+    (0.086, 0.0, inf)
     """
     import numpy as np
 
     sample = np.asarray(values, dtype=float)
-    if len(sample) >= ERROR_MIN:
+    if len(sample) >= ERROR_MIN or (len(sample) > 1 and sample.min() == sample.max()):
         return _error(sample, float(np.median(sample)))
     middle = abs(statistics.median(values)) if len(values) > 1 else 0.0
     if not middle:

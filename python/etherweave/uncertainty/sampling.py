@@ -317,13 +317,14 @@ def run_samples(
     where = _within_memory(complete, executor, memory_limit, on_notice)
     is_enough = samples_min(len(complete.drawn.entries), DEGREE) <= FIRST
     count = min(FIRST if is_enough else 2 * FIRST, samples)
-    while True:
-        first = replace(complete, shares=complete.shares[:count])
-        rows = sweep(first, directory, where, on_progress, tables=True).to_polars().to_dicts()
-        result = _result(complete, rows, samples, precision)
-        if result.is_known or count == samples:
-            return result
-        count = min(2 * count, samples)
+    with where.kept() as kept:
+        while True:
+            first = replace(complete, shares=complete.shares[:count])
+            rows = sweep(first, directory, kept, on_progress, tables=True).to_polars().to_dicts()
+            result = _result(complete, rows, samples, precision)
+            if result.is_known or count == samples:
+                return result
+            count = min(2 * count, samples)
 
 
 def _within_memory(

@@ -3,7 +3,8 @@
 A sample draws the unknowns of all experiments at once. What two experiments rest on alike, such as
 one measurement, has one share in both: what is wrong of it moves both sides of a ratio. Experiments
 of which nothing is unknown keep the result that they have. A worker carries out a whole sample and
-keeps its checks alone; no table is written. A check whose interval is known is not drawn again.
+keeps its checks alone; no table is written. Samples go on while the interval of a time, of a rate,
+or of what has an error of the model is not known, with the experiments that these checks read.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from etherweave.api.inputs import read_json
 from etherweave.api.machine import build
 from etherweave.api.outputs import below, write_json
 from etherweave.api.work import Work, WorkCallback, unheard
-from etherweave.study import Study, StudyResult, load_study
+from etherweave.study import Study, StudyCheck, StudyResult, load_study
 from etherweave.study.declared import DeclaredUnknown
 from etherweave.study.experiments import RunExperiment
 from etherweave.study.results import load_result
@@ -29,12 +30,14 @@ from etherweave.study.running import known_times
 from etherweave.sweeps import Executor, WorkerError, executor
 from etherweave.sweeps.cost import START_S
 from etherweave.uncertainty import sampling
+from etherweave.uncertainty.check_rows import row_of
 from etherweave.uncertainty.coverage import CheckInterval, check_intervals
 from etherweave.uncertainty.declared import Declared, range_of
 from etherweave.uncertainty.intervals import end_error
 
 SAMPLES = "samples.json"  # A directory with this file has samples of a study.
 _KEPT = "samples"  # Directory of samples that are done.
+_SECONDS = ("ns", "us", "ms", "s")
 Needed: TypeAlias = Mapping[str, Sequence[str]]  # Sampled experiments that each check reads.
 Keys: TypeAlias = Mapping[str, Mapping[str, object]]  # Keys of each experiment in a sample.
 
@@ -66,10 +69,11 @@ def sample_study(
 ) -> SampledStudy:
     """Carry out samples of a study, and keep the figures of its checks beside its results.
 
-    A check is drawn until the ends of its interval of 90 % are known to 5 % of its median: first 8
-    times, then as often again, at most as often as ``samples``. Figures do not depend on the
-    executor. ``on_progress`` is called with the work whenever a sample has ended; the time left is
-    that of all samples of the checks that are not known yet. Raises ``UncertaintyError`` or
+    A time, a rate or what has an error of the model is drawn until the ends of its interval of 90 %
+    are known to 5 % of its median: first 8 times, then half as often again, at most as often as
+    ``samples``. Other checks are drawn along where their experiments are. Figures do not depend on
+    the executor. ``on_progress`` is called with the work whenever a sample has ended; the time left
+    is that of all samples of the checks that are not known yet. Raises ``UncertaintyError`` or
     ``ScenarioError`` when samples cannot be drawn; ``WorkerError`` when a worker has died.
     """
     sampling.check_count(samples)
@@ -79,16 +83,21 @@ def sample_study(
     home.mkdir(parents=True, exist_ok=True)
     keys = list(_keys(drawn, samples))
     rows = list[Mapping[str, float | str]]()
-    open_, until = needed, min(sampling.SAMPLES_MIN, samples)
+    awaited = {check.id: needed[check.id] for check in _awaited(result) if check.id in needed}
+    open_: Needed = needed
+    until = min(sampling.SAMPLES_MIN, samples)
     work = _SampleWork(result, samples, where.workers, on_progress)
-    while open_ and len(rows) < samples:
-        work.expect(len(rows), open_)
-        batch = list(range(len(rows), until))
-        tasks = [(number, (result, open_, keys[number])) for number in batch]
-        rows += _carried_out(tasks, home, where, work.end)
-        known = _sampled(rows, needed, 0, 0).values
-        open_ = {check: names for check, names in open_.items() if _is_open(known.get(check, []))}
-        until = min(2 * until, samples)
+    with where.kept() as kept:
+        while open_ and len(rows) < samples:
+            work.expect(len(rows), open_)
+            batch = list(range(len(rows), until))
+            tasks = [(number, (result, open_, keys[number])) for number in batch]
+            rows += _carried_out(tasks, home, kept, work.end)
+            values = _sampled(rows, needed, 0, 0).values
+            open_ = _along(
+                needed, {check: awaited[check] for check in awaited if _is_open(values.get(check))}
+            )
+            until = min(until + until // 2, samples)
     for number in range(len(rows), samples):
         work.end(str(number), True)
     unknowns = {entry.document for each in drawn.values() for entry in each.drawn.entries}
@@ -128,9 +137,28 @@ class _SampleWork:
         self._on_progress(self._work)
 
 
-def _is_open(values: Sequence[float]) -> bool:
-    """Whether the ends of an interval of 90 % are not known to 5 % of the median."""
-    return not end_error(values) <= sampling.PRECISION
+def _awaited(result: StudyResult) -> list[StudyCheck]:
+    """List checks that samples go on for: times, rates, and what has an error of the model."""
+    name = result.study.name
+    return [
+        check
+        for check in result.checks
+        if check.unit in _SECONDS or check.unit.endswith("/s") or row_of(name, check, [check.value])
+    ]
+
+
+def _along(needed: Needed, open_: Needed) -> dict[str, Sequence[str]]:
+    """List the checks whose experiments are all carried out for those that are not known."""
+    carried_out = {name for names in open_.values() for name in names}
+    return {check: names for check, names in needed.items() if carried_out.issuperset(names)}
+
+
+def _is_open(values: Sequence[float] | None) -> bool:
+    """Whether the ends of an interval of 90 % are not known to 5 % of the median.
+
+    What had no figure in any sample is not drawn again.
+    """
+    return values is not None and not end_error(values) <= sampling.PRECISION
 
 
 def _carried_out(
