@@ -22,19 +22,25 @@ pub fn prefetch_value<T>(value: &T) {
     prefetch(std::slice::from_ref(value), 0, size_of::<T>());
 }
 
-/// Begins to fetch some bytes of a value, of which the first begins a cache line if the value does.
+/// Begins to fetch some bytes of an element, of which the first begins a cache line if the element does. Any index will
+/// do.
+#[inline(always)]
+pub fn prefetch_part_of<T>(elements: &[T], index: usize, part: Range<usize>) {
+    let address = elements.as_ptr().wrapping_add(index).cast::<i8>();
+    part.step_by(LINE).for_each(|byte| prefetch_line(address.wrapping_add(byte)));
+}
+
+/// Begins to fetch some bytes of a value, likewise.
 #[inline(always)]
 pub fn prefetch_part<T>(value: &T, part: Range<usize>) {
-    let address = std::ptr::from_ref(value).cast::<i8>();
-    part.step_by(LINE).for_each(|byte| prefetch_line(address.wrapping_add(byte)));
+    prefetch_part_of(std::slice::from_ref(value), 0, part);
 }
 
 /// Begins to fetch some cache lines of an element that is aligned to them. Any index will do.
 #[inline(always)]
 pub fn prefetch_lines<T>(elements: &[T], index: usize, lines: Range<usize>) {
     const { assert!(align_of::<T>().is_multiple_of(LINE), "an element begins with a cache line") };
-    let address = elements.as_ptr().wrapping_add(index).cast::<i8>();
-    lines.for_each(|line| prefetch_line(address.wrapping_add(line * LINE)));
+    prefetch_part_of(elements, index, LINE * lines.start..LINE * lines.end);
 }
 
 /// Begins to fetch so many bytes from an address that is not null.

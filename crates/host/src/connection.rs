@@ -37,7 +37,7 @@ impl Nics {
     pub fn announce_to_peer(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
         let end = &self.endpoints[endpoint];
         let (remote, peer) = (end.remote, end.peer());
-        if !end.is_in_packets() {
+        if !end.protocol.is_in_packets() {
             // All hosts of flow-level mode share a shard.
             return self.endpoints[remote].incoming.insert_by_key(message, |message| message.end);
         }
@@ -70,6 +70,22 @@ impl Nics {
     }
 }
 
+impl Nics {
+    /// A message all of which is there beyond bytes that are missing, if messages complete in any order.
+    fn take_ahead(&mut self, endpoint: EndpointIndex) -> Option<Message> {
+        let protocol = self.endpoints[endpoint].protocol;
+        let ahead = self.states.of(protocol, endpoint).received_ahead()?;
+        self.endpoints[endpoint].take_ahead(ahead)
+    }
+
+    /// Has the owner notified when the message that ends at `end` is acknowledged, with others that it waits for.
+    pub fn wait_for(&mut self, endpoint: EndpointIndex, end: u64) {
+        let from = if self.state(endpoint).acknowledged_ahead().is_some() { 0 } else { end };
+        let waits_for = &mut self.endpoints[endpoint].owner_waits_for;
+        *waits_for = from.min(*waits_for);
+    }
+}
+
 impl Hosts {
     pub(super) fn job_of(&self, endpoint: EndpointIndex) -> u32 {
         self.processors.threads[self.nics.endpoints[endpoint].thread].job
@@ -78,7 +94,7 @@ impl Hosts {
     /// Bytes have come beyond some that are missing: where messages complete in any order, one may be complete.
     pub(super) fn take_ahead(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
-        while let Some(message) = self.nics.endpoints[endpoint].take_ahead() {
+        while let Some(message) = self.nics.take_ahead(endpoint) {
             self.deliver(wires, endpoint, message);
         }
     }

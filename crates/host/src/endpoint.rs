@@ -5,12 +5,12 @@ use etherweave_engine::port::{Peer, PeerLink};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::Time;
 use etherweave_topology::LinkClass;
-use etherweave_transport::{ByteRange, ShortQueue};
+use etherweave_transport::{ByteRange, Ranges, ShortQueue};
 
 use super::{message::Message, protocol::Protocol};
 
-/// See the module. In cache lines, counted from 0: whoever sends needs the first three, whoever receives data the first
-/// and the last two.
+/// See the module. Whoever sends needs the first cache line, whoever receives data both, and each a part of the state
+/// of its transport.
 #[repr(C, align(64))]
 pub struct Endpoint {
     /// Host, numbered in the shard.
@@ -37,22 +37,22 @@ pub struct Endpoint {
     pub owner_waits_for: u64,
     /// Bytes that have reached the owner.
     pub intake: Intake,
-    /// Transport.
+    /// Transport, whose state is beside the endpoint.
     pub protocol: Protocol,
-    /// When a packet that was sent again last arrived here; 0 if none did.
-    pub resent_last: Time,
+    /// Port of the remote host, numbered in its shard.
+    pub remote_port: PortIndex,
     /// Messages that will arrive, first end first.
     pub incoming: ShortQueue<Message>,
     /// Link to the remote host.
     pub remote_link: PeerLink,
-    /// Port of the remote host, numbered in its shard.
-    pub remote_port: PortIndex,
+    /// Messages with numbers.
+    pub numbers: MessageNumbers,
     /// Global hosts of this end and the other: for reports.
     pub hosts: (u32, u32),
     /// Bytes of the intake that came before the end of the warm-up [B].
     pub warm_up_intake: u64,
-    /// Messages with numbers.
-    pub numbers: MessageNumbers,
+    /// When a packet that was sent again last arrived here; 0 if none did.
+    pub resent_last: Time,
 }
 
 /// Numbers of the next messages that receives take, modulo 2^16.
@@ -68,16 +68,12 @@ pub struct MessageNumbers {
 pub mod lines {
     use std::ops::Range;
 
-    /// Lines to send data, or to take an acknowledgement: the common ones, the requester.
-    pub const REQUESTER: Range<usize> = 0..3;
     /// Lines that all kinds of packets need.
     pub const COMMON: Range<usize> = 0..1;
-    /// The same, and where the state of a transport stands that is beside the endpoint.
-    pub const POINTER: Range<usize> = 0..2;
-    /// Lines to take data, beside the common ones: the responder, messages that will arrive.
-    pub const RESPONDER: Range<usize> = 3..5;
     /// Lines to announce a message, or to take an announcement.
-    pub const MESSAGES: Range<usize> = 4..5;
+    pub const MESSAGES: Range<usize> = 1..2;
+    /// Both.
+    pub const ALL: Range<usize> = 0..2;
 }
 
 /// Bytes that have reached the owner of an endpoint.
@@ -124,10 +120,9 @@ impl Endpoint {
         }
     }
 
-    /// A message all of which is there beyond bytes that are missing, if messages complete in any order. The first
-    /// message has the first byte that is missing.
-    pub fn take_ahead(&mut self) -> Option<Message> {
-        let ahead = self.protocol.received_ahead()?;
+    /// A message all of which is there `ahead`, beyond bytes that are missing. The first message has the first byte
+    /// that is missing.
+    pub fn take_ahead(&mut self, ahead: &Ranges) -> Option<Message> {
         // Nothing is complete before the first: most have no other.
         let mut start = self.incoming.get(1).and(self.incoming.first())?.end;
         for message in self.incoming.iter_mut().skip(1) {
@@ -141,12 +136,6 @@ impl Endpoint {
         None
     }
 
-    /// Has the owner notified when the message that ends at `end` is acknowledged, with others that it waits for.
-    pub fn wait_for(&mut self, end: u64) {
-        let from = if self.protocol.acknowledged_ahead().is_some() { 0 } else { end };
-        self.owner_waits_for = self.owner_waits_for.min(from);
-    }
-
     /// The port of the remote host.
     pub fn peer(&self) -> Peer {
         Peer { link: self.remote_link, port: self.remote_port, is_host: true, link_class: LinkClass::Host }
@@ -158,16 +147,13 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     use super::*;
-    use etherweave_transport::roce::{Requester, RoceEnd};
+    use crate::fluid::FluidState;
+    use etherweave_transport::roce::RoceEnd;
 
     #[test]
-    fn an_endpoint_takes_five_cache_lines_of_which_either_direction_needs_three() {
-        assert_eq!(size_of::<Endpoint>(), 5 * 64);
-        let state = offset_of!(Endpoint, protocol) + size_of::<Protocol>() - size_of::<RoceEnd>();
-        assert_eq!(state, 64 * lines::COMMON.end);
-        // The counters of what went wrong stand behind all that a requester needs otherwise.
-        assert_eq!(state + size_of::<Requester>() - 2 * size_of::<u32>(), 64 * lines::REQUESTER.end);
-        assert!(state + offset_of!(RoceEnd, responder) >= 64 * lines::RESPONDER.start);
+    fn an_endpoint_takes_two_cache_lines_beside_its_transport() {
+        assert_eq!(size_of::<Endpoint>(), 2 * 64);
         assert_eq!(offset_of!(Endpoint, incoming), 64 * lines::MESSAGES.start);
+        assert_eq!((size_of::<RoceEnd>(), size_of::<FluidState>()), (3 * 64, 32));
     }
 }

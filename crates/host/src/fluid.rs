@@ -10,7 +10,7 @@ use etherweave_fluid::{Branch, Departures, Links, PathSet, Window, lateness};
 use etherweave_kernel::{IndexVec, indices::EndpointIndex, indices::PortIndex};
 use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_topology::reverse;
-use etherweave_transport::{ShortQueue, roce::Operation};
+use etherweave_transport::{ALLOCATION, ShortQueue, roce::Operation};
 use etherweave_workload::collective::SumRole;
 
 use super::{message::MessageKind, mpi::operation};
@@ -19,16 +19,24 @@ use crate::{Hosts, Nics};
 /// The place of a connection that is not active.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// Both directions of a connection at one host.
+/// Messages that one end of a connection has sent. Most of a run's ends have nothing under way at a time.
+#[derive(Default)]
+#[repr(align(32))]
 pub struct FluidState {
-    /// Among the active connections.
-    place: u32,
     /// Bytes given to it, and those whose arrival is known here.
     posted: u64,
     acknowledged: u64,
     /// Packets that its messages would take.
     packets: u64,
-    /// Messages that have not been sent, and those in the network.
+    /// Messages that have not arrived, if there are any or it ever was active.
+    open: Option<Box<OpenMessages>>,
+}
+
+/// Messages of an end that have not arrived.
+struct OpenMessages {
+    /// Among the active connections.
+    place: u32,
+    /// Those that have not been sent, and those in the network.
     waiting: ShortQueue<Load>,
     in_network: ShortQueue<Load>,
     /// When the last of them arrives.
@@ -59,13 +67,10 @@ fn come_by(time: Time, bytes: u64, [began, end]: [Time; 2]) -> u64 {
     (u128::from(bytes) * u128::from(part) / u128::from(all)) as u64
 }
 
-impl Default for FluidState {
-    fn default() -> FluidState {
-        FluidState {
+impl Default for OpenMessages {
+    fn default() -> OpenMessages {
+        OpenMessages {
             place: NOWHERE,
-            posted: 0,
-            acknowledged: 0,
-            packets: 0,
             waiting: ShortQueue::default(),
             in_network: ShortQueue::default(),
             arrives: Time::ZERO,
@@ -75,22 +80,7 @@ impl Default for FluidState {
     }
 }
 
-impl FluidState {
-    /// Its place among the active connections, if it sends.
-    pub fn place(&self) -> Option<u32> {
-        Some(self.place).filter(|&place| place != NOWHERE)
-    }
-
-    /// Bytes that have arrived, as far as is known here.
-    pub fn acknowledged(&self) -> u64 {
-        self.acknowledged
-    }
-
-    /// Packets that have been sent.
-    pub fn packets(&self) -> u64 {
-        self.packets
-    }
-
+impl OpenMessages {
     /// Number of messages before a new one: all, but for answers behind all others, which a message of one packet
     /// passes. NICs send packets of both in turn.
     fn turn(&self, load: &Load) -> usize {
@@ -99,9 +89,45 @@ impl FluidState {
         places.map(|(place, _)| place + 1).last().unwrap_or(0)
     }
 
-    /// End of the last of the first `count` messages that wait.
-    fn end_of(&self, count: usize) -> u64 {
-        self.posted - self.waiting.iter().skip(count).map(|load| load.bytes).sum::<u64>()
+    /// Bytes of messages behind the first `count` that wait.
+    fn bytes_behind(&self, count: usize) -> u64 {
+        self.waiting.iter().skip(count).map(|load| load.bytes).sum()
+    }
+
+    /// Whether nothing would be lost with it.
+    fn is_over(&self) -> bool {
+        self.window.is_none() && self.in_network.first().is_none() && self.waiting.first().is_none()
+    }
+}
+
+impl FluidState {
+    /// Memory beside it while messages are under way [B].
+    pub const OPEN_BYTES: u64 = size_of::<OpenMessages>() as u64 + ALLOCATION;
+
+    /// Its place among the active connections, if it sends.
+    pub fn place(&self) -> Option<u32> {
+        self.open.as_ref().map(|open| open.place).filter(|&place| place != NOWHERE)
+    }
+
+    /// Bytes that have arrived, as far as is known here.
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Address and bytes of what it has beside itself.
+    pub fn open_memory(&self) -> (*const u8, usize) {
+        let open = self.open.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
+        (open.cast(), size_of::<OpenMessages>())
+    }
+
+    /// Packets that have been sent.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Messages that have not arrived, of which there are some.
+    fn open(&mut self) -> &mut OpenMessages {
+        self.open.as_mut().expect("a connection that sends has messages")
     }
 
     /// Bytes on their way.
@@ -145,27 +171,28 @@ impl Nics {
         let (payload, headers) = (constants.params.transport_of(number).payload(), constants.headers_of(number));
         let operation = operation(kind, SumRole::Both);
         let read = self.fetch(bytes, operation, payload);
-        let state = self.endpoints[endpoint].fluid();
-        if state.place == NOWHERE {
-            state.read = read.unwrap_or(Duration::ZERO);
-        }
+        let state = self.states.fluid(endpoint);
         state.posted += bytes;
+        let (posted, open) = (state.posted, state.open.get_or_insert_default());
+        if open.place == NOWHERE {
+            open.read = read.unwrap_or(Duration::ZERO);
+        }
         let load = Load { began: wires.now, ..load(bytes, operation, payload, headers) };
-        let (place, window, wire, posted) = (state.place, state.window, load.wire as f64, state.posted);
+        let (place, window, wire) = (open.place, open.window, load.wire as f64);
         if place == NOWHERE && load.packets == 1 && !load.is_answer && self.fluid_pass(wires, endpoint, load) {
             return posted;
         }
-        let state = self.endpoints[endpoint].fluid();
-        let before = state.turn(&load);
-        state.waiting.insert(before, load);
-        let end = state.end_of(before + 1);
+        let open = self.states.fluid(endpoint).open();
+        let before = open.turn(&load);
+        open.waiting.insert(before, load);
+        let end = posted - open.bytes_behind(before + 1);
         if place != NOWHERE {
             let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
             fluid.post(place, wire);
             if before == 0 {
                 // What is left of the answer that was being sent goes behind it.
                 let left = fluid.left(place, wires.now).max(0.0);
-                state.waiting.iter_mut().nth(1).into_iter().for_each(|answer| answer.left = left);
+                open.waiting.iter_mut().nth(1).into_iter().for_each(|answer| answer.left = left);
                 fluid.post(place, left);
                 fluid.go_on(wires.now, place, wire);
                 expect_fluid(wires);
@@ -174,7 +201,7 @@ impl Nics {
         }
         let links = self.fluid_links(wires, endpoint);
         let window = window.unwrap_or_else(|| fluid_window(wires, number, &links));
-        self.endpoints[endpoint].fluid().window = Some(window);
+        self.states.fluid(endpoint).open().window = Some(window);
         self.fluid_begin(wires, endpoint, links, window, wire);
         end
     }
@@ -202,9 +229,9 @@ impl Nics {
 
     /// Where a connection, in packets or not, stands among the active.
     fn active_place(&mut self, endpoint: EndpointIndex) -> &mut u32 {
-        match self.endpoints[endpoint].is_in_packets() {
+        match self.endpoints[endpoint].protocol.is_in_packets() {
             true => &mut self.places_in_packets[endpoint],
-            false => &mut self.endpoints[endpoint].fluid().place,
+            false => &mut self.states.fluid(endpoint).open().place,
         }
     }
 
@@ -287,21 +314,22 @@ impl Nics {
     }
 
     fn fluid_ended(&mut self, wires: &mut Wires) -> Option<EndpointIndex> {
-        let (now, endpoints) = (wires.now, &self.endpoints);
+        let (now, states) = (wires.now, &self.states);
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
-        fluid.next_ended(now, |endpoint| endpoints[endpoint].fluid_place())
+        fluid.next_ended(now, |endpoint| states.messages(endpoint).and_then(FluidState::place))
     }
 
     /// The message that leads has left its last bottleneck: it arrives, and the next follows.
     fn fluid_sent(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
-        let state = self.endpoints[endpoint].fluid();
-        let load = state.waiting.pop_front().expect("an active connection has a message");
-        let end = state.end_of(0);
-        state.waiting.first_mut().into_iter().for_each(|next| next.began = now);
-        let (place, next) = (state.place, state.waiting.first().copied());
+        let state = self.states.fluid(endpoint);
+        let (posted, open) = (state.posted, state.open());
+        let load = open.waiting.pop_front().expect("an active connection has a message");
+        let end = posted - open.bytes_behind(0);
+        open.waiting.first_mut().into_iter().for_each(|next| next.began = now);
+        let (place, next) = (open.place, open.waiting.first().copied());
+        let before = open.in_network.iter().map(|load| load.packets).sum();
         self.count_fluid(wires, endpoint, place, &load);
-        let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
         let number = self.endpoints[endpoint].protocol.transport();
         let late = fluid_lateness(wires, number, &links, place, before, &load);
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
@@ -325,12 +353,12 @@ impl Nics {
         let of_packet = Duration::from_ps((of_packet.as_ps() as f64 * links.part_max()).round() as u64);
         let latency = fluid_latency(wires, links, load.largest.get());
         let held = self.fluid_held(wires, self.endpoints[endpoint].protocol.transport(), links, &load);
-        let state = self.endpoints[endpoint].fluid();
-        let arrives = drained + (latency - of_packet.min(latency)) + state.read + held;
+        let state = self.states.fluid(endpoint);
         state.packets += load.packets;
-        state.arrives = state.arrives.max(arrives);
-        state.in_network.push_back(load);
-        let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);
+        let open = state.open();
+        open.arrives = open.arrives.max(drained + (latency - of_packet.min(latency)) + open.read + held);
+        open.in_network.push_back(load);
+        let (arrives, port) = (open.arrives, self.hosts[self.endpoints[endpoint].host].port);
         wires.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
         wires.totals.created += load.packets;
         wires.totals.delivered += load.packets;
@@ -365,11 +393,12 @@ impl Nics {
     pub fn fluid_partly_come(&self, wires: &Wires, endpoint: EndpointIndex, end: Time) -> u64 {
         // Without flow-level mode the sender may be in another shard.
         let Some(fluid) = &wires.fluid else { return 0 };
-        let Some(state) = self.endpoints[self.endpoints[endpoint].remote].messages() else { return 0 };
+        let state = self.states.messages(self.endpoints[endpoint].remote);
+        let Some((state, open)) = state.and_then(|state| Some((state, state.open.as_deref()?))) else { return 0 };
         let since_warm_up = |bytes, began: Time| bytes - come_by(wires.constants.warm_up, bytes, [began, end]);
-        let sent = state.in_network.iter();
-        let sent = sent.map(|load| (come_by(end, load.bytes, [load.began, state.arrives]), load.began));
-        let drains = state.waiting.first().zip(state.place());
+        let sent = open.in_network.iter();
+        let sent = sent.map(|load| (come_by(end, load.bytes, [load.began, open.arrives]), load.began));
+        let drains = open.waiting.first().zip(state.place());
         let drains = drains.map(|(load, place)| {
             let left = (fluid.left(place, end) / load.wire as f64).clamp(0.0, 1.0);
             ((load.bytes as f64 * (1.0 - left)) as u64, load.began)
@@ -382,7 +411,11 @@ impl Hosts {
     /// A message of this end has arrived at the other.
     pub fn fluid_arrive(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         self.processors.progress_of(wires, self.nics.endpoints[endpoint].thread);
-        let load = self.nics.endpoints[endpoint].fluid().in_network.pop_front().expect("what arrives was sent");
+        let state = self.nics.states.fluid(endpoint);
+        let load = state.open().in_network.pop_front().expect("what arrives was sent");
+        state.acknowledged += load.bytes;
+        state.open.take_if(|open| open.is_over());
+        let arrived = state.acknowledged;
         let remote = self.nics.endpoints[endpoint].remote;
         if let Some(fingerprint) = &mut wires.fingerprint {
             let last = self.nics.hosts[self.nics.endpoints[remote].host].port;
@@ -393,9 +426,6 @@ impl Hosts {
         if now >= warm_up {
             self.nics.endpoints[remote].warm_up_intake += come_by(warm_up, load.bytes, [load.began, now]);
         }
-        let state = self.nics.endpoints[endpoint].fluid();
-        state.acknowledged += load.bytes;
-        let arrived = state.acknowledged;
         self.take_bytes(wires, remote, load.bytes, arrived);
         if self.nics.endpoints[endpoint].owner_waits_for != u64::MAX {
             let links = self.nics.fluid_links(wires, remote);
@@ -409,7 +439,7 @@ impl Hosts {
 
     /// The sender learns what has arrived: all below an offset with these lower bits, less than 4 GiB ago.
     pub fn fluid_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bits: u32) {
-        let arrived = self.nics.endpoints[endpoint].fluid().acknowledged;
+        let arrived = self.nics.states.fluid(endpoint).acknowledged;
         let since = (arrived as u32).wrapping_sub(bits);
         self.acknowledged(wires, endpoint, arrived - u64::from(since));
     }

@@ -9,6 +9,7 @@ use etherweave_kernel::{IndexVec, SlidingVec};
 use super::{
     Endpoint, Host, Processors, ReceiveQueue, connection::OpenAnswers, contexts::Contexts, initiators::Initiators,
     nic_times::NicTimes, packet_route::Flowlet, port_paths::SendingPorts, protocol::Protocol,
+    protocol::TransportStates,
 };
 
 /// NICs of a shard's hosts, the ends of their connections, and what kernels have received.
@@ -19,6 +20,8 @@ pub struct Nics {
     pub hosts: IndexVec<HostIndex, Host>,
     /// Ends of connections.
     pub endpoints: SlidingVec<EndpointIndex, Endpoint>,
+    /// States of their transports.
+    pub states: TransportStates,
     /// Whether a transport keeps states beside its endpoints, as TCP and Ultra Ethernet's do.
     pub has_states_beside: bool,
     /// States of connections that NICs hold, where not all.
@@ -54,6 +57,7 @@ impl Hosts {
             times: NicTimes::new(constants),
             hosts: IndexVec::default(),
             endpoints: SlidingVec::default(),
+            states: TransportStates::default(),
             has_states_beside: constants.params.transports().any(|transport| Protocol::memory(transport) > 0),
             contexts: Contexts::default(),
             initiators: None,

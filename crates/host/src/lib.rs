@@ -82,7 +82,7 @@ pub use matching::{ANY_SOURCE, ANY_TAG, Envelope, Receive};
 pub use nic_times::NicTimes;
 pub use port_paths::{PathChoice, PortPath, PortPaths, SendingPorts};
 pub use processors::Processors;
-pub use protocol::Protocol;
+pub use protocol::{Protocol, StateRef, TransportStates};
 pub use rank::RankState;
 pub use rank_records::{ArrivalRecord, EndRecord, PostRecord, RankRecords, StepRecord, StepTimes};
 pub use receive_queue::ReceiveQueue;

@@ -343,14 +343,14 @@ impl Hosts {
         length: u64,
     ) -> u64 {
         let own = &self.nics.endpoints[endpoint];
-        if operation(message.kind, SumRole::Both).is_answer() && own.protocol.moves_answers() {
+        if operation(message.kind, SumRole::Both).is_answer() && self.nics.state(endpoint).moves_answers() {
             let row = self.processors.observe_posted(own.thread, endpoint, (0, length, message.tag), wires.now);
             self.nics.expect_answer(endpoint, message, row);
             return self.post_bytes(wires, endpoint, message.kind, message.tag, length);
         }
         let end = self.post_bytes(wires, endpoint, message.kind, message.tag, length);
         let own = &self.nics.endpoints[endpoint];
-        if own.protocol.unwritten() == 0 {
+        if self.nics.state(endpoint).unwritten() == 0 {
             self.processors.observe_posted(own.thread, endpoint, (end, length, message.tag), wires.now);
         }
         self.nics.announce_to_peer(wires, endpoint, Message { end, ..message });
@@ -581,7 +581,7 @@ impl Nics {
         if Neighbour::of(endpoint).is_some() {
             return;
         }
-        let Some(longest) = self.endpoints[endpoint].protocol.longest_message() else { return };
+        let Some(longest) = self.state(endpoint).longest_message() else { return };
         wires.totals.messages += 1;
         wires.totals.messages_behind += u64::from(longest >= BEHIND_MIN.max(BEHIND_LENGTHS * bytes));
     }

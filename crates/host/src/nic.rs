@@ -107,9 +107,8 @@ impl Nics {
     /// The next packet of an endpoint in the ring; takes it off the ring when it has no more.
     fn next_packet(&mut self, wires: &mut Wires, endpoint: EndpointIndex) -> Option<Handle> {
         let now = wires.now;
-        let end = &mut self.endpoints[endpoint];
-        let (packet, has_more) = end.next_packet(now, &wires.constants);
-        end.is_in_ring = has_more;
+        let (packet, has_more) = self.cut_packet(endpoint, now, &wires.constants);
+        self.endpoints[endpoint].is_in_ring = has_more;
         self.after_sending(wires, endpoint);
         let packet = packet?;
         wires.totals.created += 1;

@@ -85,7 +85,7 @@ impl Hosts {
         if kind == MessageKind::Put && is_by_nic {
             let message = Message { end, ..message.answer(MessageKind::Done) };
             self.processors.rank(thread).puts.push_back(OpenPut { endpoint, message });
-            self.nics.endpoints[endpoint].wait_for(end);
+            self.nics.wait_for(endpoint, end);
         }
     }
 
@@ -101,8 +101,8 @@ impl Hosts {
         self.nics.endpoints[endpoint].owner_waits_for = u64::MAX;
         let mut place = 0;
         while let Some(&OpenPut { endpoint: other, message }) = self.processors.rank(thread).puts.get(place) {
-            let end = &mut self.nics.endpoints[endpoint];
-            let (has_all, ahead) = (message.end <= offset, end.protocol.acknowledged_ahead());
+            let state = self.nics.state(endpoint);
+            let (has_all, ahead) = (message.end <= offset, state.acknowledged_ahead());
             if other != endpoint {
                 place += 1;
             } else if has_all || ahead.is_some_and(|ahead| ahead.contain(message.write())) {
@@ -110,7 +110,7 @@ impl Hosts {
                 self.assign(wires, thread, Task::Handle(endpoint, message));
             } else {
                 let is_last = ahead.is_none();
-                end.wait_for(message.end);
+                self.nics.wait_for(endpoint, message.end);
                 if is_last {
                     break;
                 }

@@ -7,24 +7,36 @@
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_engine::{
     Wires, constants::RunConstants, event::PrefetchHint, memory::prefetch_address, memory::prefetch_bytes,
-    memory::prefetch_part, memory::prefetch_value, packet::Handle, packet::Packet,
+    packet::Handle, packet::Packet,
 };
-use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
+use etherweave_kernel::{SlidingVec, indices::EndpointIndex, indices::HostIndex, indices::ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
 use etherweave_transport::connection::{Alarm, ReceivedCounts, SendState, SentCounts, SlowState};
-use etherweave_transport::{ConnectionState, Ranges};
+use etherweave_transport::{ConnectionState, Ranges, roce::RoceEnd};
 
 use super::{Endpoint, fluid::FluidState, message::MessageKind, socket::TcpState, task_cost::TaskCost, thread::Task};
 use crate::{Hosts, Nics};
 
 mod by_nic;
 mod fluid;
+mod slot;
 mod tcp;
 
-/// The state of a transport, as [`Protocol`] holds it.
+use slot::Slot;
+
+/// The state of a transport, as [`TransportStates`] hold it.
 pub trait ProtocolState: ConnectionState + Sized {
-    /// The state of a connection whose transport it is.
-    fn of(protocol: &mut Protocol) -> &mut Self;
+    /// States, or where they stand.
+    type Slot: Slot<Self>;
+
+    /// Those of a shard's endpoints.
+    fn slots(states: &mut TransportStates) -> &mut SlidingVec<EndpointIndex, Self::Slot>;
+
+    /// The state of an endpoint whose transport it is.
+    #[inline]
+    fn of(states: &mut TransportStates, endpoint: EndpointIndex) -> &mut Self {
+        Self::slots(states)[endpoint].state_mut()
+    }
 }
 
 /// One end of a connection under its transport. What is given here holds for a transport that NICs carry out in packets
@@ -44,17 +56,13 @@ pub trait TransportState: ProtocolState {
     /// Releases what only further messages would need.
     fn finish(&mut self) {}
 
-    /// Its messages in flow-level mode.
-    fn fluid(&self) -> Option<&FluidState> {
-        None
-    }
-
-    fn fluid_mut(&mut self) -> Option<&mut FluidState> {
-        None
-    }
-
     /// The next packet, and whether more can follow at once.
-    fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool);
+    fn next_packet(
+        nics: &mut Nics,
+        endpoint: EndpointIndex,
+        now: Time,
+        constants: &RunConstants,
+    ) -> (Option<Packet>, bool);
 
     #[inline]
     fn entropy(_packet: &Packet) -> u16 {
@@ -87,72 +95,118 @@ pub trait TransportState: ProtocolState {
 
 /// Everything that follows from the list of states.
 macro_rules! protocols {
-    ($($(#[$doc:meta])* $protocol:ident($kept:ty) of $name:literal by $state:ty,)*) => {
-        /// The transport of an endpoint. Its tag comes first, beside what all transports need of the endpoint.
+    ($($(#[$doc:meta])* $protocol:ident in $states:ident = $name:literal: $state:ty as $slot:ty,)*) => {
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]
-        pub enum Protocol {
-            $(
-                $(#[$doc])*
-                $protocol {
-                    /// Number of its transport in the run.
-                    transport: u8,
-                    /// State.
-                    state: $kept,
-                },
-            )*
+        enum ProtocolKind {
+            $($(#[$doc])* $protocol,)*
         }
 
-        impl Protocol {
-            /// A fresh connection of a transport, by its number in the run, at a NIC of `rate`.
+        /// States of the transports of a shard's endpoints, those of each in a vector of its own: with gaps where the
+        /// endpoints of others stand between them, and empty where it has none.
+        #[derive(Default)]
+        pub struct TransportStates {
+            /// Endpoints that there will be at once, as far as is known.
+            pub expected: usize,
+            $($states: SlidingVec<EndpointIndex, $slot>,)*
+        }
+
+        /// The state of an endpoint's transport, with its number in the run.
+        #[derive(Clone, Copy)]
+        pub enum StateRef<'s> {
+            $($(#[$doc])* $protocol(u8, &'s $state),)*
+        }
+
+        impl TransportStates {
+            /// A fresh connection of a transport, by its number in the run, at a NIC of `rate`: the state of the next
+            /// endpoint.
             ///
             /// # Panics
             /// When the transport has no such fidelity.
-            pub fn new(params: &SimParams, transport: u8, fidelity: Fidelity, rate: BitRate) -> Protocol {
+            pub fn begin(
+                &mut self,
+                endpoint: EndpointIndex,
+                params: &SimParams,
+                (transport, fidelity): (u8, Fidelity),
+                rate: BitRate,
+            ) -> Protocol {
                 let own = params.transport_of(transport);
                 $(
                     if let Some(state) = <$state>::begin(params, own, fidelity, rate) {
-                        return Protocol::$protocol { transport, state: state.into() };
+                        slot::push(&mut self.$states, endpoint, state, self.expected);
+                        return Protocol { kind: ProtocolKind::$protocol, transport };
                     }
                 )*
                 unreachable!("{} has no fidelity {fidelity:?}, which is checked", own.name())
             }
 
+            /// That of an endpoint.
+            #[inline]
+            pub(super) fn of(&self, protocol: Protocol, endpoint: EndpointIndex) -> StateRef<'_> {
+                match protocol.kind {
+                    $(ProtocolKind::$protocol => {
+                        StateRef::$protocol(protocol.transport, self.$states[endpoint].state())
+                    })*
+                }
+            }
+
+            /// Removes those of the first endpoints.
+            pub fn remove_first(&mut self, count: usize) {
+                $(
+                    if !self.$states.is_empty() {
+                        self.$states.remove_first(count);
+                    }
+                )*
+            }
+
+            /// Begins to fetch what an endpoint has here that data arrives for, or that sends or is answered: states,
+            /// or where they are.
+            #[inline(always)]
+            pub fn prefetch(&self, endpoint: EndpointIndex, is_data: bool) {
+                $(
+                    if !self.$states.is_empty() {
+                        slot::prefetch_slot::<$state>(&self.$states, endpoint, is_data);
+                    }
+                )*
+            }
+        }
+
+        impl Protocol {
             /// Memory of an end of a transport beside [`Endpoint`] in packets [B].
             pub fn memory(transport: &Transport) -> u64 {
                 let states: &[fn(&Transport) -> Option<u64>] = &[$(<$state>::memory),*];
                 states.iter().find_map(|memory| memory(transport)).unwrap_or_default()
             }
 
+            /// The same of the vector in which states of a transport stand, in packets or in flow-level mode [B].
+            pub fn slot_bytes(transport: &Transport, has_packets: bool) -> u64 {
+                if !has_packets && transport.has_flow_level() {
+                    return size_of::<FluidState>() as u64;
+                }
+                let slots = [$(<$state>::memory(transport).map(|_| size_of::<$slot>())),*];
+                slots.into_iter().flatten().next().unwrap_or_default() as u64
+            }
+
             /// All names in reports.
             pub const NAMES: &[&str] = &[$($name),*];
 
             /// Its name in reports.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    $(Protocol::$protocol { .. } => $name,)*
+            pub fn name(self) -> &'static str {
+                match self.kind {
+                    $(ProtocolKind::$protocol => $name,)*
                 }
             }
+        }
 
-            /// Number of its transport in the run.
-            #[inline]
-            pub fn transport(&self) -> u8 {
-                match self {
-                    $(Protocol::$protocol { transport, .. } => *transport,)*
-                }
-            }
-
+        impl<'s> StateRef<'s> {
             /// Begins to fetch what a packet touches beside the endpoint that arrives with data, or that leaves or
             /// answers: the state, or what a state that stands in the endpoint has beside itself.
             #[inline]
-            pub fn prefetch(&self, is_data: bool) {
+            pub fn prefetch(self, is_data: bool) {
                 match self {
-                    $(Protocol::$protocol { state, .. } => {
-                        if size_of::<$kept>() < size_of::<$state>() {
-                            match (<$state as ConnectionState>::SENDING, is_data) {
-                                (None, _) => prefetch_value::<$state>(state),
-                                (Some(half), true) => prefetch_part::<$state>(state, half..size_of::<$state>()),
-                                (Some(half), false) => prefetch_part::<$state>(state, 0..half),
-                            }
+                    $(StateRef::$protocol(_, state) => {
+                        if size_of::<$slot>() < size_of::<$state>() {
+                            slot::prefetch_half::<$state>(state, is_data);
                         } else {
                             let values = state.beside(is_data);
                             values.into_iter().for_each(|(address, bytes)| prefetch_bytes(address, bytes));
@@ -163,143 +217,134 @@ macro_rules! protocols {
 
             /// Begins to fetch what a packet touches of memory apart from the state, which is there already.
             #[inline]
-            pub fn prefetch_apart(&self, is_data: bool) {
+            pub fn prefetch_apart(self, is_data: bool) {
                 match self {
-                    $(Protocol::$protocol { state, .. } => {
+                    $(StateRef::$protocol(_, state) => {
                         state.apart(is_data).into_iter().for_each(prefetch_address);
                     })*
                 }
             }
 
             /// Counts of the sending side.
-            pub fn sent(&self) -> SentCounts {
+            pub fn sent(self) -> SentCounts {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.sent(),)*
+                    $(StateRef::$protocol(_, state) => state.sent(),)*
                 }
             }
 
             /// See [`TransportState::received_ahead`].
-            pub(super) fn received_ahead(&self) -> Option<&Ranges> {
+            pub(super) fn received_ahead(self) -> Option<&'s Ranges> {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.received_ahead(),)*
+                    $(StateRef::$protocol(_, state) => state.received_ahead(),)*
                 }
             }
 
             /// See [`TransportState::acknowledged_ahead`].
-            pub(super) fn acknowledged_ahead(&self) -> Option<&Ranges> {
+            pub(super) fn acknowledged_ahead(self) -> Option<&'s Ranges> {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.acknowledged_ahead(),)*
+                    $(StateRef::$protocol(_, state) => state.acknowledged_ahead(),)*
                 }
             }
 
             /// See [`ConnectionState::moves_answers`].
-            pub(super) fn moves_answers(&self) -> bool {
+            pub(super) fn moves_answers(self) -> bool {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.moves_answers(),)*
+                    $(StateRef::$protocol(_, state) => state.moves_answers(),)*
                 }
             }
 
             /// The longest message that a connection in packets has not had acknowledged, where later ones wait for
             /// it [B].
-            pub fn longest_message(&self) -> Option<u64> {
+            pub fn longest_message(self) -> Option<u64> {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.longest_message(),)*
+                    $(StateRef::$protocol(_, state) => state.longest_message(),)*
                 }
             }
 
             /// Window and rate of the sending side.
-            pub fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
+            pub fn send_state(self, now: Time, constants: &RunConstants) -> SendState {
                 match self {
-                    $(Protocol::$protocol { transport, state } => {
-                        state.send_state(now, constants.params.transport_of(*transport))
+                    $(StateRef::$protocol(transport, state) => {
+                        state.send_state(now, constants.params.transport_of(transport))
                     })*
                 }
             }
 
             /// See [`ConnectionState::slow_state`].
-            pub fn slow_state(&self, since: Time, sending: SendState) -> SlowState {
+            pub fn slow_state(self, since: Time, sending: SendState) -> SlowState {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.slow_state(since, sending),)*
+                    $(StateRef::$protocol(_, state) => state.slow_state(since, sending),)*
                 }
             }
 
             /// See [`ConnectionState::repeatable_state`].
-            pub fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+            pub fn repeatable_state(self, now: Time) -> Result<u64, &'static str> {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.repeatable_state(now),)*
+                    $(StateRef::$protocol(_, state) => state.repeatable_state(now),)*
                 }
             }
 
             /// Bytes that are posted and not yet written to a socket.
-            pub(super) fn unwritten(&self) -> u64 {
+            pub(super) fn unwritten(self) -> u64 {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.unwritten(),)*
+                    $(StateRef::$protocol(_, state) => state.unwritten(),)*
                 }
             }
 
-            /// Releases what only further messages would need: all are acknowledged, and none follows.
-            pub(super) fn finish(&mut self) {
+            /// Counts of the receiving side, but for packets sent again.
+            pub fn received(self) -> ReceivedCounts {
                 match self {
-                    $(Protocol::$protocol { state, .. } => <$state as TransportState>::finish(state),)*
+                    $(StateRef::$protocol(_, state) => state.received(),)*
                 }
             }
-
-            fn received(&self) -> ReceivedCounts {
-                match self {
-                    $(Protocol::$protocol { state, .. } => state.received(),)*
-                }
-            }
-
-            /// Its messages in flow-level mode.
-            fn fluid(&self) -> Option<&FluidState> {
-                match self {
-                    $(Protocol::$protocol { state, .. } => state.fluid(),)*
-                }
-            }
-
-            fn fluid_mut(&mut self) -> Option<&mut FluidState> {
-                match self {
-                    $(Protocol::$protocol { state, .. } => state.fluid_mut(),)*
-                }
-            }
-
         }
 
         $(
             impl ProtocolState for $state {
+                type Slot = $slot;
+
                 #[inline]
-                fn of(protocol: &mut Protocol) -> &mut $state {
-                    if let Protocol::$protocol { state, .. } = protocol {
-                        return state;
-                    }
-                    unreachable!("asked for the state of another transport")
+                fn slots(states: &mut TransportStates) -> &mut SlidingVec<EndpointIndex, $slot> {
+                    &mut states.$states
                 }
             }
         )*
 
         impl Endpoint {
-            /// The next packet, and whether more can follow at once.
-            #[inline]
-            pub(super) fn next_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
-                match self.protocol {
-                    $(Protocol::$protocol { .. } => <$state>::next_packet(self, now, constants),)*
-                }
-            }
-
             #[inline]
             pub(super) fn entropy(&self, packet: &Packet) -> u16 {
-                match self.protocol {
-                    $(Protocol::$protocol { .. } => <$state>::entropy(packet),)*
+                match self.protocol.kind {
+                    $(ProtocolKind::$protocol => <$state>::entropy(packet),)*
                 }
             }
         }
 
         impl Nics {
+            /// Releases what only further messages of an endpoint would need: all are acknowledged, and none follows.
+            pub(super) fn finish(&mut self, endpoint: EndpointIndex) {
+                match self.endpoints[endpoint].protocol.kind {
+                    $(ProtocolKind::$protocol => TransportState::finish(<$state>::of(&mut self.states, endpoint)),)*
+                }
+            }
+
+            /// The next packet of an endpoint, and whether more can follow at once.
+            #[inline]
+            pub(super) fn cut_packet(
+                &mut self,
+                endpoint: EndpointIndex,
+                now: Time,
+                constants: &RunConstants,
+            ) -> (Option<Packet>, bool) {
+                match self.endpoints[endpoint].protocol.kind {
+                    $(ProtocolKind::$protocol => <$state>::next_packet(self, endpoint, now, constants),)*
+                }
+            }
+
             /// Timers that a sent packet needs.
             #[inline]
             pub(super) fn after_sending(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
-                match self.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol { .. } => <$state>::after_sending(self, wires, endpoint),)*
+                match self.endpoints[endpoint].protocol.kind {
+                    $(ProtocolKind::$protocol => <$state>::after_sending(self, wires, endpoint),)*
                 }
             }
         }
@@ -307,8 +352,8 @@ macro_rules! protocols {
         impl Hosts {
             /// Something is due for an endpoint.
             pub fn transport_alarm(&mut self, wires: &mut Wires, endpoint: EndpointIndex, alarm: Alarm) {
-                match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol { .. } => <$state>::on_alarm(self, wires, endpoint, alarm),)*
+                match self.nics.endpoints[endpoint].protocol.kind {
+                    $(ProtocolKind::$protocol => <$state>::on_alarm(self, wires, endpoint, alarm),)*
                 }
             }
 
@@ -321,8 +366,8 @@ macro_rules! protocols {
                 tag: u32,
                 length: u64,
             ) -> u64 {
-                match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol { .. } => <$state>::post(self, wires, endpoint, kind, tag, length),)*
+                match self.nics.endpoints[endpoint].protocol.kind {
+                    $(ProtocolKind::$protocol => <$state>::post(self, wires, endpoint, kind, tag, length),)*
                 }
             }
 
@@ -333,8 +378,8 @@ macro_rules! protocols {
                 thread: ThreadIndex,
                 endpoint: EndpointIndex,
             ) {
-                match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol { .. } => <$state>::begin_stream_message(self, wires, thread, endpoint),)*
+                match self.nics.endpoints[endpoint].protocol.kind {
+                    $(ProtocolKind::$protocol => <$state>::begin_stream_message(self, wires, thread, endpoint),)*
                 }
             }
 
@@ -346,16 +391,16 @@ macro_rules! protocols {
                 host: HostIndex,
                 handle: Handle,
             ) {
-                match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol { .. } => <$state>::arrive(self, wires, host, handle),)*
+                match self.nics.endpoints[endpoint].protocol.kind {
+                    $(ProtocolKind::$protocol => <$state>::arrive(self, wires, host, handle),)*
                 }
             }
 
             /// A packet for an endpoint is where the NIC works on it.
             #[inline]
             pub(super) fn receive(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
-                match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol { .. } => <$state>::receive(self, wires, endpoint, packet),)*
+                match self.nics.endpoints[endpoint].protocol.kind {
+                    $(ProtocolKind::$protocol => <$state>::receive(self, wires, endpoint, packet),)*
                 }
             }
         }
@@ -364,52 +409,78 @@ macro_rules! protocols {
 
 /// Adds the states that hosts have of their own to those of transports that NICs carry out.
 macro_rules! define_protocols {
-    (nics { $($(#[$doc:meta])* $module:ident: $transport:ident($params:ty) = $name:literal, $end:ty as $kept:ty;)* }
+    (nics { $($(#[$doc:meta])* $module:ident: $transport:ident($params:ty) = $name:literal, $end:ty as $slot:ty;)* }
      kernels { $($kernel:tt)* }) => {
         protocols! {
-            $($(#[$doc])* $transport($kept) of $name by $end,)*
+            $($(#[$doc])* $transport in $module = $name: $end as $slot,)*
             /// Kernel TCP.
-            Tcp(Box<TcpState>) of "tcp" by TcpState,
+            Tcp in tcp = "tcp": TcpState as Option<Box<TcpState>>,
             /// Reliable connection in flow-level mode.
-            Fluid(FluidState) of "roce" by FluidState,
+            Fluid in fluid = "roce": FluidState as FluidState,
         }
     };
 }
 
 etherweave_transport::transports!(define_protocols);
 
-impl Endpoint {
-    /// Returns the counters of the receiving side.
-    pub fn received(&self) -> ReceivedCounts {
-        ReceivedCounts { resent_last: self.resent_last, ..self.protocol.received() }
+/// The transport of an endpoint, as it is simulated. Its state is in [`TransportStates`].
+#[derive(Clone, Copy, Debug)]
+pub struct Protocol {
+    kind: ProtocolKind,
+    /// Number in the run.
+    transport: u8,
+}
+
+impl Protocol {
+    /// Number of its transport in the run.
+    #[inline]
+    pub fn transport(self) -> u8 {
+        self.transport
     }
 
-    /// Its socket, if the kernel sends and receives.
-    pub fn socket(&mut self) -> Option<&mut TcpState> {
-        if let Protocol::Tcp { state, .. } = &mut self.protocol { Some(state) } else { None }
+    /// Whether it moves packets: flow-level mode knows such a connection only by what its packets take.
+    pub(super) fn is_in_packets(self) -> bool {
+        self.kind != ProtocolKind::Fluid
+    }
+}
+
+impl TransportStates {
+    /// The same where all packets are of transports whose states stand here.
+    #[inline(always)]
+    pub fn prefetch_plain(&self, endpoint: EndpointIndex, is_data: bool) {
+        slot::prefetch_slot::<RoceEnd>(&self.roce, endpoint, is_data);
+    }
+
+    /// Socket of an endpoint, if the kernel sends and receives.
+    pub fn socket(&mut self, endpoint: EndpointIndex) -> Option<&mut TcpState> {
+        let place = self.tcp.place(endpoint);
+        self.tcp.iter_mut().nth(place)?.as_deref_mut()
     }
 
     #[inline]
-    pub(super) fn tcp(&mut self) -> &mut TcpState {
-        self.socket().expect("an endpoint of the kernel has a socket")
+    pub(super) fn tcp(&mut self, endpoint: EndpointIndex) -> &mut TcpState {
+        TcpState::of(self, endpoint)
     }
 
-    pub(super) fn fluid(&mut self) -> &mut FluidState {
-        self.protocol.fluid_mut().expect("asked for it in flow-level mode")
+    pub(super) fn fluid(&mut self, endpoint: EndpointIndex) -> &mut FluidState {
+        FluidState::of(self, endpoint)
     }
 
-    /// Whether flow-level mode knows it only by what its packets take.
-    pub(super) fn is_in_packets(&self) -> bool {
-        self.protocol.fluid().is_none()
+    /// Messages of an endpoint in flow-level mode, if they are simulated.
+    pub(super) fn messages(&self, endpoint: EndpointIndex) -> Option<&FluidState> {
+        self.fluid.get(endpoint)
+    }
+}
+
+impl Nics {
+    /// The state of an endpoint's transport.
+    #[inline]
+    pub fn state(&self, endpoint: EndpointIndex) -> StateRef<'_> {
+        self.states.of(self.endpoints[endpoint].protocol, endpoint)
     }
 
-    /// Its messages in flow-level mode.
-    pub(super) fn messages(&self) -> Option<&FluidState> {
-        self.protocol.fluid()
-    }
-
-    /// The place among the active connections of flow-level mode, if its messages are simulated and it has one.
-    pub(super) fn fluid_place(&self) -> Option<u32> {
-        self.protocol.fluid().and_then(FluidState::place)
+    /// Returns the counters of the receiving side of an endpoint.
+    pub fn received(&self, endpoint: EndpointIndex) -> ReceivedCounts {
+        ReceivedCounts { resent_last: self.endpoints[endpoint].resent_last, ..self.state(endpoint).received() }
     }
 }

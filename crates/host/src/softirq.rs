@@ -36,7 +36,7 @@ impl Nics {
     /// A frame has arrived for the kernel: the NIC writes it to the ring of its queue, if both have room.
     pub(super) fn take_by_kernel(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
         let endpoint = wires.packets[handle].endpoint;
-        let queue = self.endpoints[endpoint].tcp().queue;
+        let queue = self.states.tcp(endpoint).queue;
         let has_buffer = self.receive_queues[queue].occupancy < wires.constants.params.host.receive.ring;
         if !has_buffer {
             self.hosts[host].nic.out_of_buffer[usize::from(wires.packets[handle].priority)] += 1;
@@ -115,7 +115,7 @@ impl Nics {
             let packet = &wires.packets[handle];
             match packet.kind {
                 PacketKind::Data => {
-                    let state = self.endpoints[packet.endpoint].tcp();
+                    let state = self.states.tcp(packet.endpoint);
                     let is_first = std::mem::replace(&mut state.merged_in, queue.batch) != queue.batch;
                     let is_full = state.merged_frames == merge_frames;
                     state.merged_frames = if is_first || is_full { 1 } else { state.merged_frames + 1 };
@@ -137,7 +137,7 @@ impl Nics {
         let packet = wires.packets.remove(queue.frames.0);
         queue.frames.0 = packet.next;
         wires.totals.delivered += 1;
-        let state = self.endpoints[packet.endpoint].tcp();
+        let state = self.states.tcp(packet.endpoint);
         queue.took(packet.wire);
         if !std::mem::replace(&mut state.is_touched, true) {
             touched.endpoints[touched.count] = packet.endpoint;
@@ -156,7 +156,7 @@ impl Nics {
             if state.receiver.changes_echo(&arrival) {
                 self.send_ack(wires, packet.endpoint);
             }
-            let state = self.endpoints[packet.endpoint].tcp();
+            let state = self.states.tcp(packet.endpoint);
             state.wants_ack |= state.receiver.on_segment(now, &arrival) == AckAction::Now;
             state.finished_frames += 1;
             if Some(state.finished_frames) == wires.constants.params.host.cpu.merge_frames {
@@ -244,7 +244,7 @@ impl Hosts {
 
     /// Goes on with a connection once a batch is done.
     fn finish_connection(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
-        let state = self.nics.endpoints[endpoint].tcp();
+        let state = self.nics.states.tcp(endpoint);
         let (wants_ack, is_acked) = (std::mem::take(&mut state.wants_ack), std::mem::take(&mut state.is_acked));
         (state.is_touched, state.finished_frames) = (false, 0);
         if wants_ack {

@@ -69,11 +69,12 @@ impl Hosts {
             return self.puts_acknowledged(wires, thread, endpoint, offset);
         }
         let source = self.processors.source(thread);
-        let (bytes, end) = (source.bytes, &mut self.nics.endpoints[endpoint]);
-        let ahead = end.protocol.acknowledged_ahead().map_or(0, |ahead| ahead.messages(bytes));
+        let bytes = source.bytes;
+        let ahead = self.nics.state(endpoint).acknowledged_ahead().map_or(0, |ahead| ahead.messages(bytes));
         source.completed = offset / bytes + ahead;
-        end.owner_waits_for = u64::MAX;
-        end.wait_for((source.completed + 1) * bytes);
+        let next = (source.completed + 1) * bytes;
+        self.nics.endpoints[endpoint].owner_waits_for = u64::MAX;
+        self.nics.wait_for(endpoint, next);
         self.source_progress(wires, thread);
     }
 
@@ -100,7 +101,7 @@ impl Hosts {
             let Role::Source(SourceState { endpoint, is_flow: true, .. }) = self.processors.threads[thread].role else {
                 return;
             };
-            self.nics.endpoints[endpoint].protocol.finish();
+            self.nics.finish(endpoint);
             self.processors.start_followers(wires, thread);
         } else if self.processors.threads[thread].current.is_none() {
             self.source_next(wires, thread);

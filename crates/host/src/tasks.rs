@@ -75,7 +75,7 @@ impl Hosts {
         let costs = &wires.constants.params.host.cpu;
         match task {
             Task::Write(endpoint, _) => {
-                self.processors.records.acknowledged = self.nics.endpoints[endpoint].tcp().sender.acknowledged();
+                self.processors.records.acknowledged = self.nics.states.tcp(endpoint).sender.acknowledged();
                 let is_stream = matches!(self.processors.threads[thread].role, Role::Source(_));
                 let (bytes, calls) = self.nics.write_size(wires, endpoint, is_stream);
                 let costs = &wires.constants.params.host.cpu;

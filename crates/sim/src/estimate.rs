@@ -7,7 +7,7 @@ use etherweave_engine::{
     constants::RunConstants, event::Event, packet::Packet, params::SimParams, params::SwitchModel, paused::Paused,
     port::Port,
 };
-use etherweave_host::{Endpoint, Host, IterationRow, Protocol, RankState, Thread};
+use etherweave_host::{Endpoint, Host, IterationRow, Protocol, RankState, Thread, fluid::FluidState};
 use etherweave_primitives::{Bytes, ChannelId, Duration, SwitchId, Time};
 use etherweave_switch::{Switch, buffer::Group, input_queued::CrossbarPort};
 use etherweave_topology::{Node, Topology};
@@ -44,17 +44,27 @@ pub struct RunMemory {
     pub are_rows_in_file: bool,
 }
 
+/// Facts about the connections of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionUse {
+    /// Whether nothing but the report looks at them.
+    pub may_be_brief: bool,
+    /// Whether any moves packets, which flow-level mode has none of.
+    pub has_packets: bool,
+}
+
 impl RunMemory {
     /// The memory of a run of `traffic`, an entry for each job, whose packets cross `hops` links on average. Of a crowd
-    /// of flows that nothing but the report looks at, connections `may_be_brief`.
+    /// of flows that nothing but the report looks at, connections may be brief.
     pub fn of(
         topology: &Topology,
         params: &SimParams,
         traffic: &[TrafficSize],
         hops: f64,
-        may_be_brief: bool,
+        connections: ConnectionUse,
     ) -> RunMemory {
         let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
+        let ConnectionUse { may_be_brief, has_packets } = connections;
         let connections = sum(|size| size.connections);
         let ranks = sum(|size| size.ranks);
         let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum::<u64>();
@@ -70,9 +80,12 @@ impl RunMemory {
                 .saturating_add(ranks * rank + 2 * streams.min(existing) * thread)
                 .saturating_add(times(rows, size_of::<IterationRow>())),
             connections: existing
-                .saturating_mul(connection(hops))
+                .saturating_mul(connection(params, has_packets, hops))
                 .saturating_add(planned)
-                .saturating_add(existing.saturating_mul(2).saturating_sub(streams).saturating_mul(sending(params))),
+                .saturating_add(match has_packets {
+                    true => existing.saturating_mul(2).saturating_sub(streams).saturating_mul(sending(params)),
+                    false => ranks.max(streams).saturating_mul(FluidState::OPEN_BYTES),
+                }),
             packets: packets(topology, params, traffic).saturating_mul(packet()),
             building: connections.saturating_mul(PLAN),
             report: report(topology, existing, rows, streams.min(existing)),
@@ -133,10 +146,11 @@ fn sending(params: &SimParams) -> u64 {
 }
 
 /// Both ends, both paths, timers.
-fn connection(hops: f64) -> u64 {
+fn connection(params: &SimParams, has_packets: bool, hops: f64) -> u64 {
     let peers = 2 * size_of::<u32>() as u64;
     let timers = TIMERS * size_of::<Event>() as u64;
-    2 * (size_of::<Endpoint>() as u64 + peers + timers) + paths(hops)
+    let slots = params.transports().map(|transport| Protocol::slot_bytes(transport, has_packets));
+    2 * (size_of::<Endpoint>() as u64 + slots.max().unwrap_or_default() + peers + timers) + paths(hops)
 }
 
 fn paths(hops: f64) -> u64 {

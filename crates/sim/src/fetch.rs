@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use etherweave_engine::memory::{prefetch, prefetch_lines, prefetch_value};
 use etherweave_engine::{Wires, event::Event, event::Kind, packet::Handle, port::Owner, port::Port};
-use etherweave_host::{Endpoint, Host, Hosts, Nics, Role, Thread, lines};
+use etherweave_host::{Host, Hosts, Nics, Role, Thread, lines};
 use etherweave_kernel::LocalIndex;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex, ThreadIndex};
 use etherweave_switch::{Switch, Switches, buffer::Group, input_queued::CrossbarPort};
@@ -94,10 +94,11 @@ pub(super) fn fetch_ahead(wires: &Wires, hosts: &Hosts) {
         match (event.key.kind(), step) {
             (Kind::ThreadDone | Kind::Start, 0) => fetch_first_of_rank(wires, hosts, event),
             (Kind::ThreadDone | Kind::Start, 1..5) => fetch_rank(hosts, ThreadIndex::new(index), step - 1),
-            (Kind::FluidArrive, 0) => prefetch(&hosts.nics.endpoints, index as usize, size_of::<Endpoint>()),
+            (Kind::FluidArrive, 0) => fetch_end(&hosts.nics, EndpointIndex::new(index)),
             (Kind::FluidArrive, 1) => {
                 let remote = hosts.nics.endpoints[EndpointIndex::new(index)].remote;
-                prefetch(&hosts.nics.endpoints, remote.place(), size_of::<Endpoint>());
+                fetch_endpoint(&hosts.nics, remote, lines::ALL);
+                fetch_protocol(&hosts.nics, EndpointIndex::new(index), false);
             }
             (Kind::FluidArrive, _) => {
                 let thread = hosts.nics.endpoints[hosts.nics.endpoints[EndpointIndex::new(index)].remote].thread;
@@ -143,25 +144,16 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
             wires.prefetch_far_end(place);
         }
         if let (endpoint, true) = event.hint.as_endpoint() {
-            fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
+            fetch_endpoint(&hosts.nics, endpoint, lines::COMMON);
+            fetch_state(&hosts.nics, touched, endpoint, false);
         }
     } else if event.key.is(Kind::Deliver) {
         wires.packets.prefetch(event.packet());
         fetch_common(wires, place);
         let (endpoint, is_data) = event.hint.as_endpoint();
-        if is_data {
-            fetch_endpoint(
-                &hosts.nics,
-                endpoint,
-                if touched.are_states_beside { lines::POINTER } else { lines::COMMON },
-            );
-            fetch_endpoint(&hosts.nics, endpoint, lines::RESPONDER);
-        } else {
-            fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
-            if touched.are_states_beside {
-                fetch_endpoint(&hosts.nics, endpoint, lines::MESSAGES);
-            }
-        }
+        let has_messages = is_data || touched.are_states_beside;
+        fetch_endpoint(&hosts.nics, endpoint, if has_messages { lines::ALL } else { lines::COMMON });
+        fetch_state(&hosts.nics, touched, endpoint, is_data);
     } else {
         fetch_first_of_rank(wires, hosts, event);
     }
@@ -178,10 +170,7 @@ fn fetch_first_of_rank(wires: &Wires, hosts: &Hosts, event: &Event) {
         prefetch(threads, threads.place(ThreadIndex::new(event.key.index())), size_of::<Thread>());
         if let (endpoint, true) = event.hint.as_endpoint() {
             prefetch(&wires.ports, event.key.place().place(), size_of::<Port>());
-            fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
-            // Messages of flow-level mode reach into the lines of a responder.
-            let is_flow = wires.fluid.is_some();
-            fetch_endpoint(&hosts.nics, endpoint, if is_flow { lines::RESPONDER } else { lines::MESSAGES });
+            fetch_end(&hosts.nics, endpoint);
         }
     }
 }
@@ -301,19 +290,35 @@ fn fetch_endpoint(nics: &Nics, endpoint: EndpointIndex, lines: Range<usize>) {
     prefetch_lines(&nics.endpoints, nics.endpoints.place(endpoint), lines);
 }
 
+/// An endpoint that sends a message.
+#[inline(always)]
+fn fetch_end(nics: &Nics, endpoint: EndpointIndex) {
+    fetch_endpoint(nics, endpoint, lines::ALL);
+    nics.states.prefetch(endpoint, false);
+}
+
+/// The state of a transport for packets, or where it is.
+#[inline(always)]
+fn fetch_state(nics: &Nics, touched: Touched, endpoint: EndpointIndex, is_data: bool) {
+    match touched.are_states_beside {
+        true => nics.states.prefetch(endpoint, is_data),
+        false => nics.states.prefetch_plain(endpoint, is_data),
+    }
+}
+
 /// The state of a transport that stands beside its endpoint, as far as an arrival of data needs it, or another event.
 #[inline(always)]
 fn fetch_protocol(nics: &Nics, endpoint: EndpointIndex, is_data: bool) {
-    if let Some(end) = nics.endpoints.get(endpoint) {
-        end.protocol.prefetch(is_data);
+    if nics.endpoints.get(endpoint).is_some() {
+        nics.state(endpoint).prefetch(is_data);
     }
 }
 
 /// The memory apart from that state which the same event needs.
 #[inline(always)]
 fn fetch_apart(nics: &Nics, endpoint: EndpointIndex, is_data: bool) {
-    if let Some(end) = nics.endpoints.get(endpoint) {
-        end.protocol.prefetch_apart(is_data);
+    if nics.endpoints.get(endpoint).is_some() {
+        nics.state(endpoint).prefetch_apart(is_data);
     }
 }
 

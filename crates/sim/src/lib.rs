@@ -30,7 +30,7 @@ pub use build::{
     CONNECTIONS_MAX, Experiment, Job, PairConnections, Paths, PauseStorm, PortBuffer, TreeCost, nic_headroom,
     port_buffers, tree_costs,
 };
-pub use estimate::{RunMemory, path_latency};
+pub use estimate::{ConnectionUse, RunMemory, path_latency};
 pub use etherweave_engine::capture::{Capture, Captured, CapturedFrame};
 pub use etherweave_engine::constants::{headroom, largest_packet, pause_quanta_min};
 pub use etherweave_engine::degraded::DegradedLink;

@@ -311,8 +311,8 @@ fn occupancy(owners: Owners<'_>, now: Time, index: PortIndex, priority: u8) -> u
 }
 
 fn flow_sample(owners: Owners<'_>, now: Time, endpoint: EndpointIndex) -> FlowSample {
-    let protocol = &owners.hosts.nics.endpoints[endpoint].protocol;
-    let (sent, state) = (protocol.sent(), protocol.send_state(now, &owners.wires.constants));
+    let state = owners.hosts.nics.state(endpoint);
+    let (sent, state) = (state.sent(), state.send_state(now, &owners.wires.constants));
     FlowSample {
         bytes: sent.bytes,
         packets: sent.packets,

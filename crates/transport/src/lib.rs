@@ -41,7 +41,7 @@ macro_rules! transports {
                 /// RDMA over Converged Ethernet, reliable connections, kernel bypass.
                 roce: Roce($crate::params::RoceParams) = "roce", $crate::roce::RoceEnd as $crate::roce::RoceEnd;
                 /// Ultra Ethernet's transport, kernel bypass.
-                uet: Uet($crate::uet::UetParams) = "uet", $crate::uet::UetEnd as Box<$crate::uet::UetEnd>;
+                uet: Uet($crate::uet::UetParams) = "uet", $crate::uet::UetEnd as Option<Box<$crate::uet::UetEnd>>;
             }
             kernels {
                 /// Kernel TCP.

@@ -13,7 +13,7 @@ use etherweave_transport::packet::TransportPacket;
 use etherweave_transport::roce::{Operation, Reception};
 use etherweave_transport::{ConnectionEnd, SackBlocks};
 
-use super::{ProtocolState, TransportState};
+use super::{Protocol, ProtocolState, TransportState};
 use crate::message::MessageKind;
 use crate::mpi::operation;
 use crate::{Endpoint, Hosts, Nics};
@@ -21,12 +21,18 @@ use crate::{Endpoint, Hosts, Nics};
 /// The state of an endpoint's connection, and the parameters of its transport.
 #[inline]
 fn parts<'a, E: ConnectionEnd + ProtocolState>(
-    end: &'a mut Endpoint,
+    nics: &'a mut Nics,
+    endpoint: EndpointIndex,
     constants: &'a RunConstants,
 ) -> (&'a mut E, &'a E::Params) {
-    let transport = constants.params.transport_of(end.protocol.transport());
-    let params = E::params(transport).expect("an endpoint exists only under its transport");
-    (E::of(&mut end.protocol), params)
+    let params = params::<E>(nics.endpoints[endpoint].protocol, constants);
+    (E::of(&mut nics.states, endpoint), params)
+}
+
+#[inline]
+fn params<E: ConnectionEnd>(protocol: Protocol, constants: &RunConstants) -> &E::Params {
+    let transport = constants.params.transport_of(protocol.transport());
+    E::params(transport).expect("an endpoint exists only under its transport")
 }
 
 impl<E: ConnectionEnd + ProtocolState> TransportState for E {
@@ -44,9 +50,15 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
     }
 
     #[inline]
-    fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
-        let headers = constants.headers_of(end.protocol.transport());
-        let (state, params) = parts::<E>(end, constants);
+    fn next_packet(
+        nics: &mut Nics,
+        endpoint: EndpointIndex,
+        now: Time,
+        constants: &RunConstants,
+    ) -> (Option<Packet>, bool) {
+        let end = &nics.endpoints[endpoint];
+        let (params, headers) = (params::<E>(end.protocol, constants), constants.headers_of(end.protocol.transport()));
+        let state = E::of(&mut nics.states, endpoint);
         let Some(content) = ConnectionEnd::next_packet(state, now, params, headers) else { return (None, false) };
         let has_more = state.may_send(params);
         (Some(end.packet_of(&content)), has_more)
@@ -59,7 +71,7 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
 
     #[inline]
     fn after_sending(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
-        let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+        let (state, params) = parts::<E>(nics, endpoint, &wires.constants);
         let Alarms { timeout, pacing, tail, answered } = ConnectionEnd::after_sending(state, wires.now, params);
         if let Some(end) = answered {
             nics.answer_sent(wires, endpoint, end);
@@ -76,12 +88,12 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
     }
 
     fn on_alarm(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, alarm: Alarm) {
-        let (state, params) = parts::<E>(&mut hosts.nics.endpoints[endpoint], &wires.constants);
+        let (state, params) = parts::<E>(&mut hosts.nics, endpoint, &wires.constants);
         let before = state.acknowledged();
         if let Some(time) = ConnectionEnd::on_alarm(state, wires.now, alarm, params) {
             expect(&hosts.nics, wires, endpoint, time, alarm);
         }
-        if E::of(&mut hosts.nics.endpoints[endpoint].protocol).acknowledged() > before {
+        if E::of(&mut hosts.nics.states, endpoint).acknowledged() > before {
             return take_progress::<E>(hosts, wires, endpoint);
         }
         send_control::<E>(&mut hosts.nics, wires, endpoint);
@@ -100,13 +112,13 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
         let operation = operation(kind, hosts.nics.sum_role(endpoint, tag));
         let nics = &mut hosts.nics;
         let rate = nics.hosts[nics.endpoints[endpoint].host].rate;
-        let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+        let (state, params) = parts::<E>(nics, endpoint, &wires.constants);
         state.open(params, rate);
         let payload = params.payload();
         let is_idle = state.is_idle();
         let fetch = nics.fetch(bytes, operation, payload).map(|fetch| wires.now + fetch);
         let ready_at = fetch.max(if is_idle { nics.connected_at(wires.now, endpoint) } else { None });
-        let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+        let (state, params) = parts::<E>(nics, endpoint, &wires.constants);
         let is_held = ready_at.is_some() && state.hold();
         let posted = ConnectionEnd::post(state, wires.now, bytes, operation, params);
         if wires.fluid.is_some() {
@@ -145,7 +157,7 @@ fn expect(nics: &Nics, wires: &mut Wires, endpoint: EndpointIndex, time: Time, a
 /// Puts the endpoint in the ring if it can send.
 #[inline]
 fn wake<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
-    let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+    let (state, params) = parts::<E>(nics, endpoint, &wires.constants);
     if state.may_send(params) {
         nics.activate(wires, endpoint);
     }
@@ -161,7 +173,7 @@ fn take_data<E: ConnectionEnd + ProtocolState>(
         notify_congestion::<E>(&mut hosts.nics, wires, endpoint);
     }
     let keeps_order = wires.constants.packet_routing.is_none();
-    let (state, params) = parts::<E>(&mut hosts.nics.endpoints[endpoint], &wires.constants);
+    let (state, params) = parts::<E>(&mut hosts.nics, endpoint, &wires.constants);
     let Reception { answer, bytes, is_new } = state.on_data(&packet.content(), keeps_order, params);
     let (arrived, grants) = (state.arrived(), E::grants(params));
     if let Some(kind) = answer.kind() {
@@ -184,7 +196,7 @@ fn take_notification<E: ConnectionEnd + ProtocolState>(
     endpoint: EndpointIndex,
     packet: &Packet,
 ) {
-    E::of(&mut nics.endpoints[endpoint].protocol).on_congestion(wires.now, &packet.content());
+    E::of(&mut nics.states, endpoint).on_congestion(wires.now, &packet.content());
     if E::HAS_CONTROL_PACKETS {
         send_control::<E>(nics, wires, endpoint);
         schedule_grant::<E>(nics, wires, endpoint, None);
@@ -198,7 +210,7 @@ fn send_control<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut W
     if !E::HAS_CONTROL_PACKETS {
         return;
     }
-    if let Some(kind) = E::of(&mut nics.endpoints[endpoint].protocol).takes_control() {
+    if let Some(kind) = E::of(&mut nics.states, endpoint).takes_control() {
         send_answer::<E>(nics, wires, endpoint, kind, NO_SIDE);
         schedule_grant::<E>(nics, wires, endpoint, None);
     }
@@ -211,9 +223,9 @@ fn schedule_grant<E: ConnectionEnd + ProtocolState>(
     endpoint: EndpointIndex,
     arrival: Option<&TransportPacket>,
 ) {
-    let end = &mut nics.endpoints[endpoint];
-    let pace = &mut nics.hosts[end.host].nic.grants;
-    let (state, params) = parts::<E>(end, &wires.constants);
+    let end = &nics.endpoints[endpoint];
+    let (params, pace) = (params::<E>(end.protocol, &wires.constants), &mut nics.hosts[end.host].nic.grants);
+    let state = E::of(&mut nics.states, endpoint);
     if let Some(time) = state.schedule_grant(wires.now, arrival, pace, params) {
         expect(nics, wires, endpoint, time, Alarm::Tail(1));
     }
@@ -221,7 +233,7 @@ fn schedule_grant<E: ConnectionEnd + ProtocolState>(
 
 /// Notifies the sender of a mark, if its transport does so now.
 fn notify_congestion<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
-    let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+    let (state, params) = parts::<E>(nics, endpoint, &wires.constants);
     if state.notifies_congestion(wires.now, params) {
         let end = &nics.endpoints[endpoint];
         let wire = wires.constants.headers_of(end.protocol.transport()).notification;
@@ -238,10 +250,10 @@ fn send_answer<E: ConnectionEnd + ProtocolState>(
     kind: PacketKind,
     side: u32,
 ) {
-    let end = &mut nics.endpoints[endpoint];
+    let end = &nics.endpoints[endpoint];
     let headers = wires.constants.headers_of(end.protocol.transport());
-    let priority = parts::<E>(end, &wires.constants).1.control_priority();
-    let answer = E::of(&mut end.protocol).answer(kind, headers);
+    let priority = params::<E>(end.protocol, &wires.constants).control_priority();
+    let answer = E::of(&mut nics.states, endpoint).answer(kind, headers);
     let mut packet = end.packet_of(&answer.packet);
     packet.side = side;
     packet.priority = priority.map_or(packet.priority, |priority| priority.get());
@@ -266,7 +278,7 @@ fn take_answer<E: ConnectionEnd + ProtocolState>(
     endpoint: EndpointIndex,
     packet: &Packet,
 ) {
-    let (state, params) = parts::<E>(&mut hosts.nics.endpoints[endpoint], &wires.constants);
+    let (state, params) = parts::<E>(&mut hosts.nics, endpoint, &wires.constants);
     if let Some(path) = wires.packets.path(packet.side) {
         state.on_telemetry(path, packet.acknowledged);
     }
@@ -281,13 +293,13 @@ fn take_answer<E: ConnectionEnd + ProtocolState>(
 /// Goes on where a connection has learned what has arrived.
 #[inline]
 fn take_progress<E: ConnectionEnd + ProtocolState>(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex) {
-    let state = E::of(&mut hosts.nics.endpoints[endpoint].protocol);
+    let state = E::of(&mut hosts.nics.states, endpoint);
     let acknowledged = state.acknowledged();
     if wires.fluid.is_some() && state.is_idle() {
         hosts.nics.packets_acknowledged(wires, endpoint);
     }
     wake::<E>(&mut hosts.nics, wires, endpoint);
-    if hosts.nics.initiators.is_some() && E::of(&mut hosts.nics.endpoints[endpoint].protocol).is_idle() {
+    if hosts.nics.initiators.is_some() && E::of(&mut hosts.nics.states, endpoint).is_idle() {
         hosts.nics.release_initiator(wires, endpoint);
     }
     hosts.acknowledged(wires, endpoint, acknowledged);

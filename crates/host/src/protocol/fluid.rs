@@ -7,9 +7,13 @@ use etherweave_primitives::{BitRate, Time};
 use etherweave_transport::ConnectionState;
 
 use super::{SendState, SentCounts, TransportState};
-use crate::{Endpoint, Hosts, fluid::FluidState, message::MessageKind};
+use crate::{Hosts, Nics, fluid::FluidState, message::MessageKind};
 
 impl ConnectionState for FluidState {
+    fn beside(&self, _: bool) -> [(*const u8, usize); 2] {
+        [self.open_memory(), (std::ptr::null(), 0)]
+    }
+
     fn sent(&self) -> SentCounts {
         SentCounts { bytes: self.acknowledged(), packets: self.packets(), retransmissions: 0, ..SentCounts::default() }
     }
@@ -32,15 +36,7 @@ impl TransportState for FluidState {
         None
     }
 
-    fn fluid(&self) -> Option<&FluidState> {
-        Some(self)
-    }
-
-    fn fluid_mut(&mut self) -> Option<&mut FluidState> {
-        Some(self)
-    }
-
-    fn next_packet(_: &mut Endpoint, _: Time, _: &RunConstants) -> (Option<Packet>, bool) {
+    fn next_packet(_: &mut Nics, _: EndpointIndex, _: Time, _: &RunConstants) -> (Option<Packet>, bool) {
         unreachable!("flow-level mode makes no packets")
     }
 

@@ -63,8 +63,14 @@ impl TransportState for TcpState {
     }
 
     #[inline]
-    fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
-        end.next_tcp_packet(now, constants)
+    fn next_packet(
+        nics: &mut Nics,
+        endpoint: EndpointIndex,
+        now: Time,
+        constants: &RunConstants,
+    ) -> (Option<Packet>, bool) {
+        let header = constants.headers_of(nics.endpoints[endpoint].protocol.transport()).other;
+        nics.states.tcp(endpoint).next_packet(&nics.endpoints[endpoint], now, header)
     }
 
     #[inline]
@@ -105,15 +111,13 @@ impl TransportState for TcpState {
     }
 }
 
-impl Endpoint {
-    /// The next frame, cut from the first segment, and whether more can follow.
-    pub(crate) fn next_tcp_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
-        let header = constants.headers_of(self.protocol.transport()).other;
-        let state = self.tcp();
-        let Some((segment, offset, payload)) = state.cut(now) else { return (None, false) };
-        state.packets += 1;
-        let (has_more, is_ecn) = (!state.backlog.is_empty(), state.is_ecn);
-        let mut packet = self.packet(PacketKind::Data, header + payload, payload);
+impl TcpState {
+    /// The next frame of its endpoint, cut from the first segment, and whether more can follow.
+    fn next_packet(&mut self, end: &Endpoint, now: Time, header: u32) -> (Option<Packet>, bool) {
+        let Some((segment, offset, payload)) = self.cut(now) else { return (None, false) };
+        self.packets += 1;
+        let (has_more, is_ecn) = (!self.backlog.is_empty(), self.is_ecn);
+        let mut packet = end.packet(PacketKind::Data, header + payload, payload);
         packet.offset = offset;
         packet.sent = now;
         packet.flags = flags::KERNEL | if segment.retransmission { flags::RETRANSMISSION } else { 0 };
@@ -133,7 +137,7 @@ impl Hosts {
         (kind, tag): (MessageKind, u32),
         length: u64,
     ) -> u64 {
-        let state = self.nics.endpoints[endpoint].tcp();
+        let state = self.nics.states.tcp(endpoint);
         state.posted += length;
         let end = state.posted;
         let is_inline = matches!(kind, MessageKind::Eager | MessageKind::Fragment | MessageKind::RequestToSend)
@@ -162,7 +166,7 @@ impl Hosts {
     pub(crate) fn tcp_write_stream(&mut self, wires: &mut Wires, thread: ThreadIndex) {
         let source = self.processors.source(thread);
         let (endpoint, left) = (source.endpoint, source.bytes);
-        let state = self.nics.endpoints[endpoint].tcp();
+        let state = self.nics.states.tcp(endpoint);
         state.posted += left;
         state.writes.push_back(PendingWrite { length: left, left, tag: 0, is_new: true, completes: true });
         self.expect_write(wires, endpoint);
@@ -171,9 +175,8 @@ impl Hosts {
     /// Has the thread write, if there is something to write and room for it.
     fn expect_write(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let offload = wires.constants.params.host.cpu.offload.get();
-        let end = &mut self.nics.endpoints[endpoint];
-        let thread = end.thread;
-        let state = end.tcp();
+        let thread = self.nics.endpoints[endpoint].thread;
+        let state = self.nics.states.tcp(endpoint);
         let Some(first) = state.writes.front() else { return };
         let has_room = state.sender.is_writable(wires.now, first.left.min(offload));
         if has_room && !std::mem::replace(&mut state.is_write_assigned, true) {
@@ -182,9 +185,8 @@ impl Hosts {
     }
 
     pub(crate) fn write_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
-        let end = &mut self.nics.endpoints[endpoint];
-        let thread = end.thread;
-        let state = end.tcp();
+        let thread = self.nics.endpoints[endpoint].thread;
+        let state = self.nics.states.tcp(endpoint);
         state.is_write_assigned = false;
         state.leave_by(state.channels.of_thread);
         state.sender.write(bytes);
@@ -208,15 +210,14 @@ impl Hosts {
 
     /// Notes that a message which waited for room in its socket begins its way.
     fn observe_written(&mut self, wires: &Wires, endpoint: EndpointIndex, (length, tag): (u64, u32)) {
-        let end = &mut self.nics.endpoints[endpoint];
-        let (thread, unwritten) = (end.thread, end.protocol.unwritten());
-        let written = end.tcp().posted - unwritten;
+        let (thread, state) = (self.nics.endpoints[endpoint].thread, self.nics.states.tcp(endpoint));
+        let written = state.posted - state.unwritten();
         self.processors.observe_posted(thread, endpoint, (written, length, tag), wires.now);
     }
 
     /// Bytes have been copied out of the socket.
     pub(crate) fn read_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
-        let state = self.nics.endpoints[endpoint].tcp();
+        let state = self.nics.states.tcp(endpoint);
         state.is_read_assigned = false;
         state.leave_by(state.channels.of_thread);
         state.consumed += bytes;
@@ -231,9 +232,8 @@ impl Hosts {
 
     /// Has the thread read, if there is something to read.
     pub(crate) fn expect_read(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
-        let end = &mut self.nics.endpoints[endpoint];
-        let thread = end.thread;
-        let state = end.tcp();
+        let thread = self.nics.endpoints[endpoint].thread;
+        let state = self.nics.states.tcp(endpoint);
         if state.receiver.readable() > 0 && !std::mem::replace(&mut state.is_read_assigned, true) {
             self.assign(wires, thread, Task::Read(endpoint, 0));
         }
@@ -242,9 +242,8 @@ impl Hosts {
     /// An acknowledgement has freed socket buffer, or finished a stream.
     pub(crate) fn after_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         self.expect_write(wires, endpoint);
-        let end = &mut self.nics.endpoints[endpoint];
-        let thread = end.thread;
-        let sender = &end.tcp().sender;
+        let thread = self.nics.endpoints[endpoint].thread;
+        let sender = &self.nics.states.tcp(endpoint).sender;
         let is_drained = sender.acknowledged() == sender.written();
         if is_drained && matches!(self.processors.threads[thread].role, Role::Source(_)) {
             self.source_progress(wires, thread);
@@ -268,7 +267,7 @@ impl Nics {
     /// How much the next write moves, and how many calls that is.
     pub(crate) fn write_size(&mut self, wires: &Wires, endpoint: EndpointIndex, is_stream: bool) -> (u64, u64) {
         let offload = wires.constants.params.host.cpu.offload.get();
-        let state = self.endpoints[endpoint].tcp();
+        let state = self.states.tcp(endpoint);
         let first = state.writes.front().expect("a write was assigned for it");
         let PendingWrite { left, is_new, .. } = *first;
         let bytes = state.sender.writable(wires.now, left.min(offload));
@@ -279,7 +278,7 @@ impl Nics {
     /// How much the next read moves, and how many calls that is, where a call asks for so much.
     pub(crate) fn read_size(&mut self, wires: &Wires, endpoint: EndpointIndex, asked: Option<u64>) -> (u64, u64) {
         let largest = 2 * wires.constants.params.host.cpu.offload.get();
-        let readable = self.endpoints[endpoint].tcp().receiver.readable();
+        let readable = self.states.tcp(endpoint).receiver.readable();
         let bytes = readable.min(largest);
         let calls = asked.map_or(1, |asked| bytes.div_ceil(asked));
         (bytes, calls)
@@ -288,7 +287,7 @@ impl Nics {
     /// Hands the NIC all that TCP may send now.
     pub(crate) fn pump(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let now = wires.now;
-        let state = self.endpoints[endpoint].tcp();
+        let state = self.states.tcp(endpoint);
         if state.queued <= state.limit {
             state.fill(now);
         }
@@ -300,11 +299,10 @@ impl Nics {
 
     pub(crate) fn send_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let now = wires.now;
-        let end = &mut self.endpoints[endpoint];
-        let ack = end.tcp().receiver.make_ack(now);
+        let ack = self.states.tcp(endpoint).receiver.make_ack(now);
         let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count() as u32;
         let wire = etherweave_engine::frame::size::tcp_wire_bytes(true, 0, blocks);
-        let mut packet = end.packet(PacketKind::Ack, wire, 0);
+        let mut packet = self.endpoints[endpoint].packet(PacketKind::Ack, wire, 0);
         packet.acknowledged = ack.cumulative;
         let window = u32::try_from(ack.window).unwrap_or(u32::MAX);
         packet.set_header(TcpHeader { window, window_reduced: false, ecn_echo: ack.ecn_echo }.pack());
@@ -313,7 +311,7 @@ impl Nics {
         if blocks > 0 {
             packet.side = wires.packets.insert_side(ack.sack);
         }
-        let state = self.endpoints[endpoint].tcp();
+        let state = self.states.tcp(endpoint);
         let channel = state.channel();
         self.send_control(wires, endpoint, packet);
         if let Some(channel) = channel {
@@ -324,7 +322,7 @@ impl Nics {
     /// Timers that segments need which followed the one that was sent; the interrupt for that one.
     #[inline]
     pub(crate) fn after_sending_tcp(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
-        let state = self.endpoints[endpoint].tcp();
+        let state = self.states.tcp(endpoint);
         if state.wants_timer || state.channel().is_some() {
             self.after_sending_segment(wires, endpoint);
         }
@@ -333,7 +331,7 @@ impl Nics {
     #[inline(never)]
     fn after_sending_segment(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let header = wires.constants.headers_of(self.endpoints[endpoint].protocol.transport()).other;
-        let state = self.endpoints[endpoint].tcp();
+        let state = self.states.tcp(endpoint);
         if let Some(channel) = state.channel() {
             let completed = std::mem::take(&mut state.completed);
             let frames = completed.div_ceil(state.mss);
@@ -341,16 +339,15 @@ impl Nics {
                 self.sent_by(wires, channel, frames.into(), (completed + frames * header).into());
             }
         }
-        if std::mem::take(&mut self.endpoints[endpoint].tcp().wants_timer) {
+        if std::mem::take(&mut self.states.tcp(endpoint).wants_timer) {
             self.set_timer(wires, endpoint);
         }
     }
 
     /// Schedules the earliest timer of both directions, unless an earlier event is scheduled already.
     pub(crate) fn set_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
-        let end = &mut self.endpoints[endpoint];
-        let place = self.hosts[end.host].port;
-        let state = end.tcp();
+        let place = self.hosts[self.endpoints[endpoint].host].port;
+        let state = self.states.tcp(endpoint);
         let deadline = [state.sender.timer(), state.receiver.timer()].into_iter().flatten().min();
         let Some(deadline) = deadline else { return };
         let deadline = deadline.max(wires.now);
@@ -363,7 +360,7 @@ impl Nics {
     /// A timer of a socket is due, or was.
     pub(crate) fn tcp_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let now = wires.now;
-        let state = self.endpoints[endpoint].tcp();
+        let state = self.states.tcp(endpoint);
         if state.timer_at != Some(now) {
             return;
         }

@@ -8,14 +8,14 @@ use etherweave_engine::event::Kind;
 use etherweave_engine::params::SimParams;
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
 use etherweave_host::message::MessageKind;
-use etherweave_host::{Endpoint, Host, Hosts, OWN_CORE, RankState, Role, Thread};
+use etherweave_host::{Host, Hosts, OWN_CORE, RankState, Role, Thread};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::{Bytes, ChannelId, Duration, Time};
 use etherweave_topology::LinkClass;
 use etherweave_transport::connection::Alarm;
 use etherweave_workload::{Block, Op, Program};
 
-use crate::{DELAY, RATE, endpoint};
+use crate::{DELAY, RATE, add_endpoint};
 
 /// The shard at the far end of all links, which does not exist.
 const ELSEWHERE: u32 = 1;
@@ -79,8 +79,10 @@ fn a_nic_takes_packets_of_its_connections_in_turn_and_keeps_its_link_busy() {
     let mut wires = wires(&params, 1);
     let (mut hosts, host) = add_host(&mut wires);
     let ends = [4, 6].map(|number| {
-        let end = endpoint(&wires, host, ThreadIndex::NONE, PeerLink::to_shard(ELSEWHERE));
-        hosts.nics.endpoints.push(Endpoint { number, ..end })
+        let link = PeerLink::to_shard(ELSEWHERE);
+        let end = add_endpoint(&mut hosts.nics, &wires, host, ThreadIndex::NONE, link);
+        hosts.nics.endpoints[end].number = number;
+        end
     });
     let payload = params.transport.payload().get();
     for end in ends {

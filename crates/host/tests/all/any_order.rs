@@ -16,7 +16,7 @@ use etherweave_topology::LinkClass;
 use etherweave_transport::connection::Alarm;
 use etherweave_workload::{Access, Block, Op, Program};
 
-use crate::{DELAY, RATE, endpoint};
+use crate::{DELAY, RATE, add_endpoint};
 
 /// More than an eager message, so that the receiver reads it.
 const LONG: u64 = 64 << 10;
@@ -56,14 +56,14 @@ impl Pair {
             wires.channels.push(ChannelId::new(side));
             wires.ports.push(Port::new(RATE, Owner::Host(host), peer, DELAY, DELAY));
             let thread = hosts.processors.threads.push(Thread::new(host, &hosts.nics.hosts[host], 0, OWN_CORE, role));
-            let endpoint = hosts.nics.endpoints.push(endpoint(&wires, host, thread, link));
+            let endpoint = add_endpoint(&mut hosts.nics, &wires, host, thread, link);
             if let Role::Rank(rank) = &mut hosts.processors.threads[thread].role {
                 rank.connect(1 - side, None, endpoint);
             }
             wires.totals.unfinished += 1;
             wires.schedule_at(Time::ZERO, PortIndex::new(side), Kind::Start, thread.get());
         }
-        hosts.nics.endpoints[EndpointIndex::new(0)].wait_for(1);
+        hosts.nics.wait_for(EndpointIndex::new(0), 1);
         Pair { wires, hosts, loses: Some(loses), before_repair: None }
     }
 

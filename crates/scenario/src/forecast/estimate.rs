@@ -11,8 +11,8 @@ use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::{
-    ActivityRow, FlowRow, FlowSampleRow, FlowSelection, HostSampleRow, IterationRow, PortRow, PortSampleRow, RunMemory,
-    Samples, Sampling, Simulation, StreamRow, TransferRow,
+    ActivityRow, ConnectionUse, FlowRow, FlowSampleRow, FlowSelection, HostSampleRow, IterationRow, PortRow,
+    PortSampleRow, RunMemory, Samples, Sampling, Simulation, StreamRow, TransferRow,
 };
 use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
@@ -216,7 +216,9 @@ pub(crate) fn of_sound_jobs(
         || scenario.observe.is_some()
         || scenario.run.fast_forward.is_some()
         || !scenario.faults.down.is_empty();
-    let memory = RunMemory::of(topology, &scenario.params(), &traffic, hops, !looks_at_connections);
+    let has_packets = scenario.job.iter().any(|job| scenario.fidelity(job).is_packet());
+    let uses = ConnectionUse { may_be_brief: !looks_at_connections, has_packets };
+    let memory = RunMemory::of(topology, &scenario.params(), &traffic, hops, uses);
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
     let connections = sum(|size| size.connections);
     let streams: u64 = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
@@ -278,7 +280,6 @@ pub(crate) fn of_sound_jobs(
     let counted = traffic.iter().zip(&scenario.job).filter(|(_, job)| !job.background);
     let messages = counted.map(|(size, _)| size.messages.unwrap_or(0)).fold(0, u64::saturating_add);
     // Benchmarks know what packets take.
-    let has_packets = scenario.job.iter().any(|job| scenario.fidelity(job).is_packet());
     let packet_hops = packet_hops.filter(|_| has_packets);
     // Others arrive in the background.
     let is_known = has_packets && !scenario.job.iter().any(|job| job.background);

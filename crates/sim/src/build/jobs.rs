@@ -7,8 +7,8 @@ use etherweave_engine::{
     params::HostParams, port::Owner, port::PeerLink,
 };
 use etherweave_host::{
-    Core, Endpoint, Follower, GraphState, Intake, MessageNumbers, Neighbour, OWN_CORE, Protocol, RankState,
-    ReceiveQueue, Role, SinkState, SourceState, Thread, rss, rss::Socket,
+    Core, Endpoint, Follower, GraphState, Intake, MessageNumbers, Neighbour, OWN_CORE, RankState, ReceiveQueue, Role,
+    SinkState, SourceState, Thread, rss, rss::Socket,
 };
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_kernel::on_threads;
@@ -128,8 +128,10 @@ pub(super) fn add_endpoints(
     on_threads(shards, |own, shard| {
         if numbers.start == 0 {
             // Room for all at once, in huge pages from the first touch on: to move them there later is a copy.
-            shard.hosts.nics.endpoints.reserve_exact(counts[own] as usize);
-            prefer_huge_pages(&shard.hosts.nics.endpoints);
+            let nics = &mut shard.hosts.nics;
+            nics.states.expected = counts[own] as usize;
+            nics.endpoints.reserve_exact(nics.states.expected);
+            prefer_huge_pages(&nics.endpoints);
         }
         for (number, end) in numbers.clone().zip(&ends) {
             for side in (0..2).filter(|&side| end[side].0 == own) {
@@ -156,12 +158,14 @@ fn endpoint(
     let [(_, port), (remote_shard, remote_port)] =
         [side, 1 - side].map(|side| layout.host_port(&experiment.topology, hosts[side]));
     let (nic, rate) = (host_at(shard, port), sending_rate(experiment, hosts[side]));
-    shard.hosts.nics.hosts[nic].rate = rate;
-    shard.hosts.nics.ports.add(2 * number + side, nic);
+    let (constants, nics) = (&shard.wires.constants, &mut shard.hosts.nics);
+    nics.hosts[nic].rate = rate;
+    nics.ports.add(2 * number + side, nic);
+    let transport = (reduction::transport(experiment, constants, connection), experiment.fidelity(job));
+    let protocol = nics.states.begin(ends[side].1, &constants.params, transport, rate);
     let is_of_pair = !matches!(job.traffic, Traffic::Streams(_));
     // Both ends of a connection stand beside each other where they share a shard.
     let apart = 1 + u32::from(ends[0].0 == ends[1].0);
-    let constants = &shard.wires.constants;
     Endpoint {
         host: nic,
         thread: ThreadIndex::NONE,
@@ -174,12 +178,7 @@ fn endpoint(
         behind_first: if is_of_pair { (connection.number * apart) as u16 } else { 0 },
         owner_waits_for: u64::MAX,
         intake: Intake::default(),
-        protocol: Protocol::new(
-            &constants.params,
-            reduction::transport(experiment, constants, connection),
-            experiment.fidelity(job),
-            rate,
-        ),
+        protocol,
         incoming: ShortQueue::default(),
         remote_link: PeerLink::to_shard(remote_shard as u32),
         remote_port,
@@ -197,8 +196,8 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
     let mut numbers = BTreeMap::new();
     for endpoint in shard.hosts.nics.endpoints.indices() {
         let nics = &mut shard.hosts.nics;
-        let end = &mut nics.endpoints[endpoint];
-        if end.socket().is_none() {
+        let end = &nics.endpoints[endpoint];
+        if nics.states.socket(endpoint).is_none() {
             continue;
         }
         let nic = nics.ports.first_nic(endpoint, end);
@@ -212,7 +211,7 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
             let core = core_number(nic, host.cores.as_ref(), |cores| queue % cores.count());
             nics.receive_queues.push(ReceiveQueue::new(nic, core, host));
         }
-        end.socket().expect("it has one, as asked above").queue = number;
+        nics.states.socket(endpoint).expect("it has one, as asked above").queue = number;
     }
 }
 
@@ -223,9 +222,10 @@ fn add_channels(shard: &mut Shard) {
         of_cores.entry(queue.core).or_insert(ReceiveQueueIndex::new(number));
     }
     of_cores.remove(&OWN_CORE);
-    for end in shard.hosts.nics.endpoints.iter_mut() {
+    let nics = &mut shard.hosts.nics;
+    for (endpoint, end) in nics.endpoints.entries() {
         let core = shard.hosts.processors.threads[end.thread].core;
-        let Some(state) = end.socket() else { continue };
+        let Some(state) = nics.states.socket(endpoint) else { continue };
         state.channels.of_softirq = state.queue;
         state.channels.of_thread = of_cores.get(&core).copied().unwrap_or(ReceiveQueueIndex::NONE);
     }
@@ -388,7 +388,7 @@ fn add_stream(job: &Job, connection: &PlannedConnection, end: &[EndpointId; 2], 
         shard.hosts.nics.endpoints[*endpoint].thread = thread;
     }
     let shard = &mut shards[end[0].0];
-    shard.hosts.nics.endpoints[end[0].1].wait_for(spec.bytes_per_message);
+    shard.hosts.nics.wait_for(end[0].1, spec.bytes_per_message);
     shard.wires.totals.unfinished += u64::from(!job.is_background);
     // Kernels acknowledge what programs have yet to read, so that a finite stream ends at both ends.
     let shard = &mut shards[end[1].0];

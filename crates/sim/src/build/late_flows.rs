@@ -200,11 +200,11 @@ impl LateFlows {
             let thread = &shard.hosts.processors.threads[ThreadIndex::new(sink.get())];
             let Role::Sink(state) = &thread.role else { unreachable!("a flow ends at a sink") };
             self.streams.push((thread.job, StreamRow::of(shard, thread.job, state, shard.wires.now)));
-            let endpoints = &shard.hosts.nics.endpoints;
-            let row = FlowRow::of(&endpoints[source], endpoints[sink].received());
-            self.flows.push(((row.source, row.destination, endpoints[source].number), row));
+            let nics = &shard.hosts.nics;
+            self.flows.push(FlowRow::of(nics, source, nics.received(sink)));
         }
         shard.hosts.nics.endpoints.remove_first(2 * count);
+        shard.hosts.nics.states.remove_first(2 * count);
         shard.hosts.processors.threads.remove_first(2 * count);
     }
 

@@ -175,10 +175,11 @@ impl Simulation {
 
 /// Sum over states of connections that arrivals do not show.
 fn connections(shard: &Shard, at: Time) -> u64 {
-    let connections = shard.hosts.nics.endpoints.iter().map(|end| {
-        let state = end.protocol.send_state(at, &shard.wires.constants);
+    let connections = shard.hosts.nics.endpoints.entries().map(|(index, end)| {
+        let transport = shard.hosts.nics.state(index);
+        let state = transport.send_state(at, &shard.wires.constants);
         let rate = state.rate.map_or(0, |rate| rate.as_bps());
-        let other = end.protocol.repeatable_state(at).unwrap_or_default();
+        let other = transport.repeatable_state(at).unwrap_or_default();
         mix(mix(mix(mix(state.window) ^ state.in_flight) ^ mix(rate) ^ other) ^ u64::from(end.number))
     });
     connections.fold(0, u64::wrapping_add)
@@ -188,9 +189,10 @@ fn connections(shard: &Shard, at: Time) -> u64 {
 /// acknowledgements behind which data waits.
 fn slow(shard: &Shard, at: Time, since: Time) -> ([u64; SLOW.len()], Option<Time>) {
     let (mut sums, mut earliest) = ([0u64; SLOW.len()], None);
-    for end in &shard.hosts.nics.endpoints {
-        let sending = end.protocol.send_state(at, &shard.wires.constants);
-        let SlowState { limits, in_flight, waits_since, quick_acks } = end.protocol.slow_state(since, sending);
+    for (index, end) in shard.hosts.nics.endpoints.entries() {
+        let transport = shard.hosts.nics.state(index);
+        let sending = transport.send_state(at, &shard.wires.constants);
+        let SlowState { limits, in_flight, waits_since, quick_acks } = transport.slow_state(since, sending);
         let Limits { window, threshold, send_buffer, receive_window } = limits;
         let rate = sending.rate.map_or(0, |rate| rate.as_bps());
         let effective = [window, in_flight, rate, threshold, send_buffer, receive_window, quick_acks];
@@ -234,6 +236,7 @@ fn left_out(shard: &Shard, at: Time) -> Option<&'static str> {
         ("switch", wires.impaired_links.iter().next().is_some() || switches.learning.is_some()),
         ("switch.buffer", wires.totals.dropped > 0),
     ];
-    let of_transport = || shard.hosts.nics.endpoints.iter().find_map(|end| end.protocol.repeatable_state(at).err());
+    let nics = &shard.hosts.nics;
+    let of_transport = || nics.endpoints.indices().find_map(|end| nics.state(end).repeatable_state(at).err());
     keys.into_iter().find(|&(_, is_used)| is_used).map(|(key, _)| key).or_else(of_transport)
 }

@@ -1,7 +1,7 @@
 //! From the shards' state to rows, in an order that does not depend on shards.
 
 use etherweave_engine::{EventTotals, fingerprint::Fingerprint};
-use etherweave_host::{IterationRow, RankState, RepetitionRow, Role, Thread};
+use etherweave_host::{IterationRow, RankState, RepetitionRow, Role, Thread, TransportStates};
 use etherweave_kernel::{Processes, SlidingVec, indices::PortIndex};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
 
@@ -26,7 +26,10 @@ impl Simulation {
 
     /// The same of a simulation that is over. Its connections go before rows of ports come, which take as much memory.
     pub fn last_report_on(mut self, processes: &Processes) -> Report {
-        self.report_after(processes, |shard| shard.hosts.nics.endpoints = SlidingVec::default())
+        self.report_after(processes, |shard| {
+            shard.hosts.nics.endpoints = SlidingVec::default();
+            shard.hosts.nics.states = TransportStates::default();
+        })
     }
 
     fn report_after(&mut self, processes: &Processes, release: impl Fn(&mut Shard)) -> Report {

@@ -52,12 +52,12 @@ impl FarEnds {
                         .push(((to, port.peer.port), FarPort::of(port)));
                 }
             }
-            for end in &shard.hosts.nics.endpoints {
+            for (index, end) in shard.hosts.nics.endpoints.entries() {
                 let to = shard.wires.impaired_links.shard_at(end.remote_link);
                 if simulation.shard(to).is_none() {
                     let worker = simulation.division.worker_of(to as usize);
                     Exchange::<Vec<_>, RunState>::outboxes(&mut endpoints)[worker]
-                        .push(((to, end.remote), end.received()));
+                        .push(((to, end.remote), shard.hosts.nics.received(index)));
                 }
             }
         }
@@ -82,7 +82,7 @@ impl FarEnds {
         let near = simulation.shard(shard).expect("a report is of the shards of its process");
         let Endpoint { remote, remote_link, .. } = near.hosts.nics.endpoints[endpoint];
         let far = simulation.shard(near.wires.impaired_links.shard_at(remote_link));
-        let received = far.map(|far| far.hosts.nics.endpoints[remote].received());
+        let received = far.map(|far| far.hosts.nics.received(remote));
         received.unwrap_or_else(|| self.endpoints[&(shard, endpoint)])
     }
 }

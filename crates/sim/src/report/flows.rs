@@ -1,7 +1,7 @@
 //! Directions of connections.
 
-use etherweave_host::{Endpoint, Protocol, ReceivedCounts};
-use etherweave_kernel::{RowNames, rows};
+use etherweave_host::{Nics, Protocol, ReceivedCounts};
+use etherweave_kernel::{RowNames, indices::EndpointIndex, rows};
 use etherweave_primitives::Time;
 
 use super::far::FarEnds;
@@ -40,13 +40,12 @@ impl Simulation {
     pub(super) fn flows(&mut self, far: &FarEnds) -> Vec<((u32, u32, u32), FlowRow)> {
         let mut all = self.late_flows().map(|late| std::mem::take(&mut late.flows)).unwrap_or_default();
         let shards = &self.shards;
-        let ends = || shards.iter().flat_map(|shard| shard.hosts.nics.endpoints.entries().map(move |end| (shard, end)));
-        let sends = |end: &Endpoint| end.protocol.sent().packets > 0;
+        let ends = || shards.iter().flat_map(|shard| shard.hosts.nics.endpoints.indices().map(move |end| (shard, end)));
+        let senders = || ends().filter(|(shard, end)| shard.hosts.nics.state(*end).sent().packets > 0);
         // Connections may be millions: their rows stand in memory once.
-        all.reserve_exact(ends().filter(|(_, (_, end))| sends(end)).count());
-        for (shard, (index, end)) in ends().filter(|(_, (_, end))| sends(end)) {
-            let row = FlowRow::of(end, far.received(self, shard.wires.id, index));
-            all.push(((end.hosts.0, end.hosts.1, end.number), row));
+        all.reserve_exact(senders().count());
+        for (shard, end) in senders() {
+            all.push(FlowRow::of(&shard.hosts.nics, end, far.received(self, shard.wires.id, end)));
         }
         if let Some(write) = self.late_flows().and_then(|late| late.writer.as_mut()) {
             write(Vec::new(), all.drain(..).map(|(_, row)| row).collect());
@@ -61,11 +60,11 @@ impl FlowRow {
         (self.source, self.destination, self.bytes, self.packets)
     }
 
-    /// Counts of the sending side, and of what the other end has received.
-    pub(crate) fn of(end: &Endpoint, received: ReceivedCounts) -> FlowRow {
-        let (source, destination) = end.hosts;
-        let sent = end.protocol.sent();
-        FlowRow {
+    /// Counts of the sending side, and of what the other end has received, with both hosts and the number of the end.
+    pub(crate) fn of(nics: &Nics, endpoint: EndpointIndex, received: ReceivedCounts) -> ((u32, u32, u32), FlowRow) {
+        let end = &nics.endpoints[endpoint];
+        let ((source, destination), sent) = (end.hosts, nics.state(endpoint).sent());
+        let row = FlowRow {
             source,
             destination,
             transport: end.protocol.name(),
@@ -77,7 +76,8 @@ impl FlowRow {
             naks: received.naks,
             recovered: received.resent_last,
             acknowledged: sent.acknowledged_at,
-        }
+        };
+        ((source, destination, end.number), row)
     }
 }
 

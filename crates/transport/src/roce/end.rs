@@ -1,5 +1,7 @@
 //! Both directions of a reliable connection at one end.
 
+use std::mem::offset_of;
+
 use etherweave_primitives::{BitRate, Time, mix};
 
 use super::header::{RoceHeader, bits, entropy, with_sum};
@@ -12,8 +14,9 @@ use crate::{
     Headers, Ranges, SackBlocks, Transport, frame::size::SELECTIVE_BLOCK, params::RoceParams, telemetry::PathTelemetry,
 };
 
-/// See the module.
-#[repr(C)]
+/// See the module. In cache lines: who sends needs the first two, who receives data the last.
+#[derive(Default)]
+#[repr(C, align(64))]
 pub struct RoceEnd {
     /// Its sending half.
     pub requester: Requester,
@@ -39,6 +42,9 @@ fn dress(data: &DataPacket, headers: &Headers) -> (u8, u32) {
 }
 
 impl ConnectionState for RoceEnd {
+    // The counters of what went wrong stand behind all that a requester needs otherwise.
+    const SENDING: Option<usize> = Some(offset_of!(RoceEnd, responder) - 2 * size_of::<u32>());
+
     fn apart(&self, is_data: bool) -> [*const u8; 4] {
         if is_data { self.responder.apart() } else { self.requester.apart() }
     }
