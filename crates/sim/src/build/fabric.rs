@@ -5,6 +5,7 @@ use std::sync::Arc;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::credits::CreditCounters;
 use etherweave_engine::decided_ahead::FarEnd;
+use etherweave_engine::memory::prefer_huge_pages;
 use etherweave_engine::params::{FlowControl, NicParams};
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
 use etherweave_engine::queue::EventQueue;
@@ -91,7 +92,9 @@ pub(super) fn shards(topology: &Topology, layout: &Layout, constants: &Arc<RunCo
     let NicParams { command_stall, context_cache, dynamic_connections, .. } = &constants.params.nic;
     let stall = command_stall.as_ref();
     on_threads(&mut shards, |own, shard| {
-        for node in nodes(topology).filter(|&node| layout.shard(node) == own) {
+        let nodes = || nodes(topology).filter(|&node| layout.shard(node) == own);
+        make_room(shard, nodes().map(|node| topology.out_channels(node).len()).sum());
+        for node in nodes() {
             crossbars::add(shard, topology, node);
             match node {
                 Node::Host(host) => {
@@ -111,6 +114,17 @@ pub(super) fn shards(topology: &Topology, layout: &Layout, constants: &Arc<RunCo
         shard.wires.queue = EventQueue::new((shard.wires.ports.len() as u64 * EVENTS_PER_PORT) << doublings);
     });
     shards
+}
+
+/// Makes room for all ports of a shard at once, in huge pages from the first touch on: to move them there later is a
+/// copy.
+fn make_room(shard: &mut Shard, ports: usize) {
+    let (wires, switches) = (&mut shard.wires, &mut shard.switches);
+    wires.ports.reserve_exact(ports);
+    wires.channels.reserve_exact(ports);
+    switches.groups.reserve_exact(ports * wires.constants.group_count);
+    prefer_huge_pages(&wires.ports);
+    prefer_huge_pages(&switches.groups);
 }
 
 fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: ChannelId, owner: Owner) {
