@@ -12,6 +12,7 @@ from etherweave.report.study.page import section_builder
 from etherweave.study import load_study, run_study, shipped
 from etherweave.study.declared import read_declaration
 from etherweave.sweeps import executor
+from etherweave.sweeps.cost import START_S
 from etherweave.uncertainty import load_sampled, sample_study
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import unknowns
@@ -137,7 +138,9 @@ def test_a_check_whose_interval_is_known_is_not_drawn_again(
 ) -> None:
     file = folder / "study.toml"
     file.write_text(file.read_text().replace("200ns", "10ns").replace("400ns", "900ns"))
+    run_study(folder, tmp_path / "out", processes=1)
     result = run_study(folder, tmp_path / "out", processes=1)
+    assert not any(result.taken_s.values()), "results are those that were there"
     facts = {"processor_s": 40.0, "taken_s": taken_s, "computed": {}}
     (folder / "record.json").write_text(json.dumps(facts))
     left_s = list[tuple[int, float | None]]()
@@ -153,6 +156,19 @@ def test_a_check_whose_interval_is_known_is_not_drawn_again(
     until_8, from_8 = (seconds for done, seconds in left_s if done == 8)
     assert until_8 is not None and from_8 is not None and from_8 < until_8
     assert left_s[-1] == (16, 0.0)
+
+
+def test_samples_are_expected_to_take_what_experiments_took_here(
+    folder: Path, tmp_path: Path
+) -> None:
+    result = run_study(folder, tmp_path / "out", processes=1)
+    recorded_s = {"near": 10.0, "far": 30.0}
+    facts = {"processor_s": 40.0, "taken_s": recorded_s, "computed": {}}
+    (folder / "record.json").write_text(json.dumps(facts))
+    left_s = list[float | None]()
+    sample_study(result, 8, executor("local", 1), lambda work: left_s.append(work.left_s()))
+    here_s = 8 * sum(result.taken_s.values())
+    assert left_s[0] == pytest.approx(START_S + here_s, rel=0.01)
 
 
 MORE = """,

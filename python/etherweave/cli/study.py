@@ -99,7 +99,7 @@ def study(
         if samples is not None:
             check_count(samples)
         before = processor_s()
-        with work_progress(stem) as on_progress:
+        with work_progress(stem if samples is None else f"{stem}, before samples") as on_progress:
 
             def show(work: "Work") -> None:
                 if only == "*" and samples is None:
@@ -122,8 +122,13 @@ def study(
         sampled = None
         if samples is not None:
             with work_progress(stem, "samples") as on_progress:
-                sampled = sample_study(done, samples, executor(where, threads), on_progress)
-            page = None if done.not_run else write_study(done)
+
+                def show_samples(work: "Work") -> None:
+                    work.expect_step("page", 0.0 if done.not_run else page_s(len(done.taken_s)))
+                    on_progress(work)
+
+                sampled = sample_study(done, samples, executor(where, threads), show_samples)
+                page = None if done.not_run else write_study(done)
     except WorkerError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None

@@ -113,7 +113,8 @@ class _SampleWork:
         self, result: StudyResult, samples: int, workers: int, on_progress: WorkCallback
     ) -> None:
         experiments = result.study.experiments(result.full)
-        self._times = known_times(result.study, experiments, result.full)
+        recorded = known_times(result.study, experiments, result.full)
+        self._times = _as_taken(recorded, result.taken_s)
         self._names = [str(number) for number in range(samples)]
         self._expected = dict[str, float]()
         self._work = Work(self._names, None, workers, in_seconds=True, start_s=START_S)
@@ -135,6 +136,14 @@ class _SampleWork:
         """Take in that a sample has ended."""
         self._work.end(name, is_kept=is_kept)
         self._on_progress(self._work)
+
+
+def _as_taken(recorded_s: Mapping[str, float], taken_s: Mapping[str, float]) -> Mapping[str, float]:
+    """Scale recorded times of experiments by those that were carried out now, on this machine."""
+    both = [name for name in recorded_s if taken_s.get(name)]
+    expected_s = sum(recorded_s[name] for name in both)
+    pace = sum(taken_s[name] for name in both) / expected_s if expected_s else 1.0
+    return {name: taken_s.get(name) or pace * own_s for name, own_s in recorded_s.items()}
 
 
 def _awaited(result: StudyResult) -> list[StudyCheck]:
