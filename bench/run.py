@@ -21,6 +21,7 @@ import observing
 import openloop
 import openloop_growth
 import overhead
+import progress
 import simulations
 import sweep_overhead
 
@@ -44,6 +45,7 @@ def main() -> None:
         *overhead.rows(),
         *sweep_overhead.rows(),
         *commands.rows(),
+        *progress.rows(),
     ]
     wanted = [row for row in rows if fnmatch.fnmatchcase(row.name, glob)]
     if not wanted:
