@@ -51,6 +51,21 @@ def test_a_run_with_exact_skips_has_the_tables_of_the_full_run() -> None:
     assert "repetitions that were not simulated and repeat others" in warning
 
 
+def test_parts_of_long_messages_are_skipped_where_there_are_no_loops() -> None:
+    """One step of an exchange of long messages has no loop."""
+    long = {"job.0.workload.all_to_all": {"ranks": 2, "bytes": "20MB", "iterations": 1}}
+    full = etherweave.run(SCENARIO, long)
+    skipping = etherweave.run(SCENARIO, {**long, "run.fast_forward": {}})
+    for name in ("iterations", "ports", "flows"):
+        assert skipping.to_polars(name).equals(full.to_polars(name)), name
+    skipped = skipping.summary["skipped"]
+    packets = skipping.to_polars("skips").filter(is_of_messages=1)["repetitions"].sum()
+    assert skipped["message_packets"] == packets > 0 == skipped["repetitions"]
+    assert skipped["time_share"] > 0.9
+    (warning,) = skipping.summary["warnings"]
+    assert f"those of {packets} packets of the longest messages that were not sim" in warning
+
+
 @pytest.mark.usefixtures("workers_of_this_process")
 def test_replications_have_means_of_what_was_skipped(tmp_path: Path) -> None:
     """They are figures as others, by their names in summaries."""
@@ -143,7 +158,7 @@ def test_shadows_are_the_reason_where_all_skips_are_simulated() -> None:
             "with faults; expected no `faults`",
         ),
         (
-            {"job.0.workload.all_to_all.iterations": 15},
+            {"job.0.workload.all_to_all.iterations": 15, "transport": {"tcp": {}}},
             "with a longest loop of 15 repetitions, of rank 0 of job exchange; expected",
         ),
         ({"run.fast_forward": {"error": 2}}, "run.fast_forward.error"),

@@ -37,6 +37,11 @@ impl Scheduler {
         usize::from(self.class_of_priority[usize::from(priority)])
     }
 
+    /// Whether several of these classes, a bit each, take turns.
+    pub fn have_turns(&self, classes: u8) -> bool {
+        (classes & !self.strict).count_ones() > 1
+    }
+
     /// The class to serve among `eligible` (a bit each, not empty).
     #[inline]
     pub fn pick(&self, port: &mut Port, eligible: u8) -> usize {

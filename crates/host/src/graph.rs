@@ -81,12 +81,12 @@ impl Processors {
 
     /// Begins the present operation of a stream, or the next fragment of its message. A join takes no time.
     fn begin_node(&mut self, wires: &mut Wires, rank: ThreadIndex, stream: u8) {
-        let job = self.threads[rank].job;
+        let (job, time) = (self.threads[rank].job, self.rank(rank).present_time(wires.now));
         let graph = self.graph(rank);
         let state = &mut graph.streams.states[usize::from(stream)];
         let (node, sent, connection) = (state.node.expect("the stream has an operation"), state.sent, state.connection);
         let op = graph.run.op(node);
-        let timed = graph.rounds.timed(op, wires.now);
+        let timed = graph.rounds.timed(op, time);
         if let GraphOp::Compute { duration } = timed
             && duration.is_zero()
         {
@@ -142,6 +142,7 @@ impl Processors {
             let start = self.graph(rank).start;
             self.rank(rank).record_iteration(start, now, job, host_id);
         }
+        self.rank(rank).begin_skipped();
         let graph = self.graph(rank);
         graph.iterations -= 1;
         if graph.iterations > 0 {

@@ -49,6 +49,7 @@ mod receive_queue;
 mod rounds;
 pub mod rss;
 mod shared_memory;
+mod shortened;
 mod socket;
 mod softirq;
 mod step_kind;

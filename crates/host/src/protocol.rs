@@ -11,7 +11,7 @@ use etherweave_engine::{
 };
 use etherweave_kernel::{SlidingVec, indices::EndpointIndex, indices::HostIndex, indices::ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
-use etherweave_transport::connection::{Alarm, ReceivedCounts, SendState, SentCounts, SlowState};
+use etherweave_transport::connection::{Alarm, OpenMessage, ReceivedCounts, SendState, SentCounts, SlowState};
 use etherweave_transport::{ConnectionState, Ranges, roce::RoceEnd};
 
 use super::{Endpoint, fluid::FluidState, message::MessageKind, socket::TcpState, task_cost::TaskCost, thread::Task};
@@ -278,9 +278,16 @@ macro_rules! protocols {
             }
 
             /// See [`ConnectionState::repeatable_state`].
-            pub fn repeatable_state(self, now: Time) -> Result<u64, &'static str> {
+            pub fn repeatable_state(self, now: Time, left: u64) -> Result<u64, &'static str> {
                 match self {
-                    $(StateRef::$protocol(_, state) => state.repeatable_state(now),)*
+                    $(StateRef::$protocol(_, state) => state.repeatable_state(now, left),)*
+                }
+            }
+
+            /// See [`ConnectionState::open_message`].
+            pub fn open_message(self) -> Result<Option<OpenMessage>, &'static str> {
+                match self {
+                    $(StateRef::$protocol(_, state) => state.open_message(),)*
                 }
             }
 
@@ -324,6 +331,13 @@ macro_rules! protocols {
             pub(super) fn finish(&mut self, endpoint: EndpointIndex) {
                 match self.endpoints[endpoint].protocol.kind {
                     $(ProtocolKind::$protocol => TransportState::finish(<$state>::of(&mut self.states, endpoint)),)*
+                }
+            }
+
+            /// Takes bytes that are still to be sent away from the message that an endpoint is sending.
+            pub(super) fn shorten_open(&mut self, endpoint: EndpointIndex, bytes: u64) {
+                match self.endpoints[endpoint].protocol.kind {
+                    $(ProtocolKind::$protocol => <$state>::of(&mut self.states, endpoint).shorten(bytes),)*
                 }
             }
 

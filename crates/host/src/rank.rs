@@ -248,8 +248,14 @@ impl RankState {
     }
 
     pub(super) fn begin_iteration(&mut self, now: Time) {
-        (self.iteration_start, self.skipped_before) = (now, self.skipped);
+        self.iteration_start = now;
+        self.begin_skipped();
         self.advance(now);
+    }
+
+    /// Takes what has been skipped so far for time before its present iteration.
+    pub(super) fn begin_skipped(&mut self) {
+        self.skipped_before = self.skipped;
     }
 
     /// Ends an iteration, which is recorded if its block is measured, of a job on a host.
@@ -262,7 +268,7 @@ impl RankState {
 
     pub(super) fn record_iteration(&mut self, start: Time, now: Time, job: u32, host: u32) {
         let (rank, iteration) = (self.rank, self.iteration);
-        let duration = now.since(start) + (self.skipped - self.skipped_before);
+        let duration = self.present_time(now).since(start);
         self.rows.push(IterationRow { job, rank, host, iteration, start: start + self.skipped_before, duration });
         self.iteration += 1;
     }

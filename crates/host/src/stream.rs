@@ -69,10 +69,10 @@ impl Hosts {
             return self.puts_acknowledged(wires, thread, endpoint, offset);
         }
         let source = self.processors.source(thread);
-        let bytes = source.bytes;
+        let (bytes, skipped) = (source.bytes, source.skipped);
         let ahead = self.nics.state(endpoint).acknowledged_ahead().map_or(0, |ahead| ahead.messages(bytes));
-        source.completed = offset / bytes + ahead;
-        let next = (source.completed + 1) * bytes;
+        source.completed = (offset + skipped) / bytes + ahead;
+        let next = (source.completed + 1) * bytes - skipped;
         self.nics.endpoints[endpoint].owner_waits_for = u64::MAX;
         self.nics.wait_for(endpoint, next);
         self.source_progress(wires, thread);

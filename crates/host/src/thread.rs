@@ -129,6 +129,8 @@ pub struct SourceState {
     pub is_flow: bool,
     /// Number of a flow in its job, where it waits for the end of another.
     pub follows: Option<u32>,
+    /// Bytes of its messages that are not simulated.
+    pub skipped: u64,
 }
 
 impl SourceState {
@@ -181,8 +183,10 @@ pub struct SinkState {
     pub stream: u32,
     /// When it starts.
     pub start: Time,
-    /// Bytes that will come in all; `None` without end.
+    /// Bytes that will come in all, but for those that are not simulated; `None` without end.
     pub total: Option<u64>,
+    /// Bytes of its messages that are not simulated.
+    pub skipped: u64,
     /// Ideal time of a flow, by which its completion time is divided; `None` of other streams.
     pub ideal: Option<IdealTime>,
 }

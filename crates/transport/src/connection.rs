@@ -69,6 +69,29 @@ pub struct SlowState {
     pub quick_acks: u64,
 }
 
+/// Message of which bytes are still to be sent for the first time, while all before it is acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpenMessage {
+    /// First byte [offset in the stream].
+    pub start: u64,
+    /// All below is acknowledged.
+    pub acknowledged: u64,
+    /// Next byte never sent.
+    pub next: u64,
+    /// Behind its last byte.
+    pub end: u64,
+}
+
+impl OpenMessage {
+    /// Bytes that are still to be sent [B].
+    pub fn left(&self) -> u64 {
+        self.end - self.next
+    }
+}
+
+/// Reason why nothing is shortened while messages begin or end.
+pub const CHANGES: &str = "messages begin or end, or packets are sent again";
+
 /// Questions of reports, samples and owners to one end of a connection, in packets or in flow-level mode.
 pub trait ConnectionState {
     /// Bytes of the state before what taking data touches, which sending and answers touch: none where both touch all.
@@ -105,12 +128,25 @@ pub trait ConnectionState {
     }
 
     /// State that decides what it will do, beside the above, as a word that is the same whenever that is and however
-    /// much has been sent before.
+    /// much has been sent before. It leaves out so many bytes that are still to be sent of its open message.
     ///
     /// # Errors
     /// The key of what such a word would leave out, or of what never is the same again.
-    fn repeatable_state(&self, _now: Time) -> Result<u64, &'static str> {
+    fn repeatable_state(&self, _now: Time, _left: u64) -> Result<u64, &'static str> {
         Err("transport")
+    }
+
+    /// The message that it is sending, if there is one.
+    ///
+    /// # Errors
+    /// The reason why what it sends cannot be shortened now.
+    fn open_message(&self) -> Result<Option<OpenMessage>, &'static str> {
+        Err("messages of this transport are not shortened (transport)")
+    }
+
+    /// Takes bytes that are still to be sent away from its open message: what stands behind them comes earlier.
+    fn shorten(&mut self, _bytes: u64) {
+        unreachable!("only open messages are shortened");
     }
 
     /// Bytes that have arrived beyond the first missing one, where messages complete in any order. A transport that

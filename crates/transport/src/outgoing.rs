@@ -1,6 +1,6 @@
 //! Outgoing messages of a stream, as their sender keeps them until they are acknowledged.
 
-use crate::{roce::Operation, state_word::joined};
+use crate::{ShortQueue, connection::CHANGES, connection::OpenMessage, roce::Operation, state_word::joined};
 
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Outgoing {
@@ -25,6 +25,15 @@ impl EqualMessages {
         joined([end - from, (end - start) / u64::from(count), operation as u64])
     }
 
+    /// Takes the message with the byte at `offset` out of them; returns those behind it. None before it is left.
+    fn part(&mut self, offset: u64) -> Option<EqualMessages> {
+        let Outgoing { start, end, operation } = self.message_at(offset);
+        let bytes = end - start;
+        let behind = EqualMessages { start: end, end: self.end, count: ((self.end - end) / bytes) as u32, operation };
+        *self = EqualMessages { start, end, count: 1, operation };
+        (behind.count > 0).then_some(behind)
+    }
+
     /// Adds a message behind them if it is like them. Whether it is.
     #[inline]
     pub(crate) fn extend(&mut self, bytes: u64, operation: Operation) -> bool {
@@ -45,5 +54,31 @@ impl EqualMessages {
         let bytes = (self.end - self.start) / u64::from(self.count);
         let start = offset - (offset - self.start) % bytes;
         Outgoing { start, end: start + bytes, operation: self.operation }
+    }
+}
+
+impl ShortQueue<EqualMessages> {
+    /// The message of the byte `next`, where there is one and all before it is acknowledged; see
+    /// [`ConnectionState::open_message`](crate::ConnectionState::open_message).
+    pub(crate) fn open(&self, acknowledged: u64, next: u64) -> Result<Option<OpenMessage>, &'static str> {
+        let own = self.iter().find(|own| own.end > next).map(|own| own.message_at(next));
+        match own {
+            Some(Outgoing { start, end, .. }) if start <= acknowledged => {
+                Ok(Some(OpenMessage { start, acknowledged, next, end }))
+            }
+            None if acknowledged == next => Ok(None),
+            _ => Err(CHANGES),
+        }
+    }
+
+    /// Takes bytes away from the message of the byte `next`, which all before has been acknowledged.
+    pub(crate) fn shorten(&mut self, next: u64, bytes: u64) {
+        let place = self.iter().position(|own| own.end > next).expect("a message that is sent is posted");
+        let behind = self.iter_mut().nth(place).and_then(|own| own.part(next));
+        behind.into_iter().for_each(|behind| self.insert(place + 1, behind));
+        for own in self.iter_mut().skip(place) {
+            own.start -= if own.start > next { bytes } else { 0 };
+            own.end -= bytes;
+        }
     }
 }

@@ -106,6 +106,7 @@ class Skipped(TypedDict):
     time_share: float  # Share of the simulated time.
     events_share: float  # Share of the events.
     repetitions: int  # Repetitions of loops.
+    message_packets: int  # Packets of the longest messages, where messages were shortened.
     error_share: float
     """Largest difference of repetitions that stand for others from what was expected of them."""
     bound_share: float

@@ -34,6 +34,16 @@ impl RankState {
         if self.graph.is_some() { 1 } else { self.cursor.loop_iterations(&self.program) }
     }
 
+    /// Has all that it performs from now on be later by a time that is not simulated.
+    pub(crate) fn delay(&mut self, span: Duration) {
+        self.skipped += span;
+    }
+
+    /// A time of its present iteration, with what of that is not simulated.
+    pub(crate) fn present_time(&self, now: Time) -> Time {
+        now + (self.skipped - self.skipped_before)
+    }
+
     /// Start of the present repetition, or of a later one of a block within it.
     pub fn turned_at(&self) -> Time {
         self.graph.as_ref().map_or(self.block_start, |graph| graph.start)
@@ -56,7 +66,7 @@ impl RankState {
             None => self.cursor.skip(&self.program, repetitions * times),
             Some(graph) => graph.iterations -= repetitions * times,
         }
-        self.skipped += period * u64::from(times);
+        self.delay(period * u64::from(times));
         if of_each > 0 {
             // The loop is not within the present iteration, but has it.
             self.skipped_before = self.skipped;

@@ -189,9 +189,10 @@ fn a_stream_goes_on_behind_a_message_that_lacks_a_packet_where_any_order_will_do
             start,
             is_flow: false,
             follows: None,
+            skipped: 0,
         };
         let total = Some(6 * bytes);
-        let sink = SinkState { endpoint: endpoint(1), bytes, stream: 0, start, total, ideal: None };
+        let sink = SinkState { endpoint: endpoint(1), bytes, stream: 0, start, total, skipped: 0, ideal: None };
         Pair::new(order, 10, [Role::Source(source), Role::Sink(sink)]).run()
     };
     let [posted, any] = [CompletionOrder::Posted, CompletionOrder::Any].map(of);

@@ -1,4 +1,4 @@
-//! `run.fast_forward`: repetitions of loops that are not simulated.
+//! `run.fast_forward`: repetitions of loops, and parts of long messages, that are not simulated.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,8 @@ use etherweave_workload::{LoopPlace, Share, Traffic};
 use crate::Scenario;
 
 params! {
-    /// Repetitions of loops that are not simulated, since others are like them.
+    /// Repetitions of loops that are not simulated, since others are like them; where no rank is in a loop, packets of
+    /// long messages.
     pub struct FastForwardSpec {
         /// Largest difference between the mean times of batches of repetitions from which on others are taken to last
         /// as long, as a share, 0..=0.1. 0 skips those alone that repeat others exactly. Default 0.
@@ -27,7 +28,7 @@ impl FastForwardSpec {
 }
 
 const KEY: &str = "run.fast_forward";
-const EARLY: &str = "the loop ends before its repetitions are known to repeat";
+const EARLY: &str = "the loop or the messages end before their repetitions are known to repeat";
 /// Remedy where repetitions are not exactly alike.
 const BY_TIMES: &str = "an `error` skips by mean times";
 
@@ -49,7 +50,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), InputError> {
     InputError::unless(scenario.faults.is_default(), KEY, "with faults", expected)
 }
 
-/// Rejects captures, and jobs without long loops.
+/// Rejects captures, and jobs without long loops whose messages cannot be shortened.
 ///
 /// # Errors
 /// When there is nothing that could be skipped, or all of it is to be written.
@@ -65,8 +66,16 @@ pub(crate) fn check_built(scenario: &Scenario, jobs: &[Job], has_capture: bool) 
     let value = longest.map_or("without a job of ranks".to_owned(), |((repetitions, rank), name)| {
         format!("with a longest loop of {repetitions} repetitions, of rank {rank} of job {name}")
     });
-    let expected = format!("a job of ranks whose loop has {} repetitions or more", LoopPlace::TIMES_MIN);
-    InputError::unless(is_long, KEY, value, expected)
+    let times = LoopPlace::TIMES_MIN;
+    let expected = format!("a job of ranks whose loop has {times} repetitions or more, or messages of NICs in packets");
+    InputError::unless(is_long || has_messages(scenario, jobs), KEY, value, expected)
+}
+
+/// Whether NICs send messages of a job, and all jobs are simulated in packets.
+fn has_messages(scenario: &Scenario, jobs: &[Job]) -> bool {
+    let params = scenario.params();
+    let is_in_packets = |job: &Job| job.fidelity.unwrap_or(params.fidelity).is_packet();
+    jobs.iter().all(is_in_packets) && jobs.iter().any(|job| !params.transport_of(job.transport).is_in_kernel())
 }
 
 /// Repetitions of the longest loop of a job, and its first rank that has it.
@@ -90,6 +99,8 @@ pub struct Skipped {
     pub events_share: f64,
     /// Repetitions of loops.
     pub repetitions: u64,
+    /// Packets of the longest messages where messages were shortened.
+    pub message_packets: u64,
     /// Largest difference between the time of repetitions that stand for others and its expectation, as a share.
     pub error_share: f64,
     /// Bound of the error of the end of the run, as a share, where skipped repetitions take no more and no less time
@@ -98,6 +109,14 @@ pub struct Skipped {
 }
 
 impl Skipped {
+    /// Names of the parts that were skipped, with their numbers.
+    fn parts(&self) -> String {
+        let Skipped { repetitions, message_packets, .. } = self;
+        let loops = (*repetitions > 0).then(|| format!("{repetitions} repetitions"));
+        let messages = (*message_packets > 0).then(|| format!("{message_packets} packets of the longest messages"));
+        loops.into_iter().chain(messages).collect::<Vec<_>>().join(" and ")
+    }
+
     /// Sums over skips, where a scenario allows them.
     pub(crate) fn of(scenario: &Scenario, report: &Report) -> Option<Skipped> {
         scenario.run.fast_forward.as_ref()?;
@@ -108,10 +127,13 @@ impl Skipped {
             sum / report.totals.end.as_ns_f64().max(1.0)
         };
         let events: u64 = skips().map(|row| row.events).sum();
+        let repetitions =
+            |of_messages: u64| skips().filter(|row| row.is_of_messages == of_messages).map(|row| row.repetitions).sum();
         Some(Skipped {
             time_share: time(|_| 1.0),
             events_share: events as f64 / report.totals.events.max(1) as f64,
-            repetitions: skips().map(|row| row.repetitions).sum(),
+            repetitions: repetitions(0),
+            message_packets: repetitions(1),
             error_share: skips().map(|row| row.error).fold(0.0, f64::max),
             bound_share: time(|row| row.bound),
         })
@@ -140,7 +162,8 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
         };
         return Some(format!("{KEY}: nothing was skipped: {reason}{checked}"));
     }
-    let Skipped { time_share, events_share, repetitions, error_share, bound_share } = Skipped::of(scenario, report)?;
+    let skipped = Skipped::of(scenario, report)?;
+    let Skipped { time_share, events_share, error_share, bound_share, .. } = skipped;
     let [time, events, error, bound] = [time_share, events_share, error_share, bound_share].map(|share| 100.0 * share);
     let repeats = skips.iter().all(|row| row.level == SkipLevel::Repeated);
     let how = if repeats {
@@ -152,7 +175,8 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
         )
     };
     Some(format!(
-        "{KEY}: {time:.1} % of the time and {events:.1} % of the events are those of {repetitions} repetitions that \
-         were not simulated and {how}{checked}: table skips"
+        "{KEY}: {time:.1} % of the time and {events:.1} % of the events are those of {} that were not simulated and \
+         {how}{checked}: table skips",
+        skipped.parts()
     ))
 }

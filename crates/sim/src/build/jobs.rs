@@ -371,6 +371,7 @@ fn add_stream(job: &Job, connection: &PlannedConnection, end: &[EndpointId; 2], 
         start: if follows.is_some() { Time::MAX } else { start },
         is_flow: spec.flow_start.is_some(),
         follows,
+        skipped: 0,
     };
     let sink = SinkState {
         endpoint: end[1].1,
@@ -378,6 +379,7 @@ fn add_stream(job: &Job, connection: &PlannedConnection, end: &[EndpointId; 2], 
         stream: connection.number,
         start,
         total: spec.messages.map(|messages| messages * spec.bytes_per_message),
+        skipped: 0,
         ideal: spec.flow_start.map(|start| start.ideal),
     };
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {

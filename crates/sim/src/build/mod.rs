@@ -121,7 +121,7 @@ impl Simulation {
         let names = ReportNames { topology: topology.clone(), jobs, busiest_ports, observes_ranks };
         let (seed, begun, stall_limit) = (experiment.params.seed, experiment.begun(), experiment.stall_limit);
         let has_faults = !experiment.outages.is_empty() || !experiment.storms.is_empty();
-        let forward = experiment.fast_forward.map(|limits| Box::new(FastForward::new(limits, seed, begun)));
+        let forward = experiment.fast_forward.map(|limits| Box::new(FastForward::new(limits, seed, begun, lookahead)));
         if has_late_flows {
             LateFlows::begin(lent.into_owned(), layout, connections, starts, &mut shards[0]);
         }

@@ -9,9 +9,11 @@
 //!
 //! A skip moves all ranks forward in their programs by the same repetitions, and nothing else: clocks, packets and
 //! connections stay as they are, since nothing in a run depends on when it happens. What the skipped repetitions would
-//! have counted is added to the report, and their time to all that follows.
+//! have counted is added to the report, and their time to all that follows. Where no rank is in a loop, packets of the
+//! messages in progress are the repetitions, and a skip shortens these messages.
 
 mod candidate;
+mod messages;
 mod series;
 mod standing;
 
@@ -20,13 +22,17 @@ use etherweave_kernel::Processes;
 use etherweave_primitives::{Duration, Time, mix};
 use etherweave_workload::{LoopPlace, Share};
 
-use candidate::{Candidate, fewest_messages, times_left};
+use candidate::{Candidate, Passes, Places, fewest_messages};
+use messages::{Stops, shorten};
 pub use series::SkipLevel;
 use series::{Prospect, Series, Turn, parts, percent};
-use standing::{ExpectedTurn, JobLoop, Standing};
+use standing::{ExpectedTurn, Standing};
 
 use crate::report::{Repeated, SkipRow};
 use crate::{loop_watch::LoopWatch, run::Simulation, run::StopReason, shard::Shard};
+
+/// Turns of messages among which a period is looked for before they are made longer.
+const TURNS_MAX: usize = 128;
 
 /// Runs a part of a run until a time, or until the watched loop turns.
 type Serve<'a> = &'a mut dyn FnMut(&mut Simulation, Time, bool) -> StopReason;
@@ -38,6 +44,15 @@ pub struct SkipLimits {
     pub error: Share,
     /// Share of the skips by such times that are simulated instead, and compared with what would have been skipped.
     pub shadows: Share,
+}
+
+/// A turn: of the watched loop, or of the watched message while no rank is in a loop.
+struct TurnedPlace {
+    time: Time,
+    place: LoopPlace,
+    /// All events before are served when it is looked at.
+    at: Time,
+    is_of_loop: bool,
 }
 
 /// A skip that is simulated: what was expected of it.
@@ -54,6 +69,7 @@ pub(crate) struct FastForward {
     /// Time by which all jobs have begun and the warm-up is over.
     from: Time,
     job: Option<(u32, u32)>,
+    stops: Stops,
     series: Series,
     /// Turns that may stand for others, by level.
     candidates: [Option<Candidate>; SkipLevel::ALL.len()],
@@ -68,21 +84,25 @@ pub(crate) struct FastForward {
     is_blocked: bool,
     /// Whether digests have all that matters, so far.
     is_complete: bool,
+    /// Whether there was a turn.
+    has_turned: bool,
     /// Whether nothing will be skipped any more.
     has_ended: bool,
 }
 
 impl FastForward {
     /// State before the first event of a run in which all jobs have begun by `from`.
-    pub fn new(limits: SkipLimits, seed: u64, from: Time) -> FastForward {
+    pub fn new(limits: SkipLimits, seed: u64, from: Time, lookahead: Duration) -> FastForward {
         let (series, skips, shadows) = (Series::default(), Vec::new(), Vec::new());
         let (job, obstacle, candidates, shadow) = (None, None, [None, None], None);
-        let (is_blocked, is_complete, has_ended) = (false, true, false);
+        let (is_blocked, is_complete, has_turned, has_ended) = (false, true, false, false);
+        let stops = Stops::new(lookahead);
         FastForward {
             limits,
             seed,
             from,
             job,
+            stops,
             series,
             candidates,
             shadow,
@@ -91,6 +111,7 @@ impl FastForward {
             obstacle,
             is_blocked,
             is_complete,
+            has_turned,
             has_ended,
         }
     }
@@ -133,6 +154,24 @@ impl FastForward {
         self.skips.iter().fold(Duration::ZERO, |sum, (_, repeated)| sum + repeated.span())
     }
 
+    /// Begins anew behind messages that begin or end, or where none goes on.
+    fn is_between(&mut self, reason: String) {
+        if !self.has_turned {
+            let times = LoopPlace::TIMES_MIN;
+            self.obstacle = Some(format!("no rank is in a loop of {times} repetitions or more, and {reason}"));
+        }
+        self.restart();
+    }
+
+    /// A turn of a loop of the watched job, by which those of its other ranks are expected.
+    fn expected(&self, turn: &TurnedPlace) -> Option<ExpectedTurn> {
+        let &TurnedPlace { time, place, is_of_loop, .. } = turn;
+        let period = self.series.last().map_or(Duration::ZERO, |last| {
+            time.since(last.time) / u64::from(place.done.saturating_sub(last.place.done).max(1))
+        });
+        self.job.filter(|_| is_of_loop).map(|(job, _)| ExpectedTurn { job, time, done: place.done, period })
+    }
+
     fn restart(&mut self) {
         (self.series, self.candidates, self.shadow) = (Series::default(), [None, None], None);
     }
@@ -144,62 +183,69 @@ impl Simulation {
         let Some(mut forward) = self.forward.take() else { return serve(self, end, false) };
         let reason = loop {
             let until = Time::from_ps(end.as_ps() - forward.skipped().as_ps());
-            self.watch_loop(&mut forward, processes);
+            let is_in_loop = self.watch_loop(&mut forward, processes);
             let needed = forward.needed();
             self.shards.iter_mut().for_each(|shard| shard.skipped_work.needed = needed);
-            let reason = serve(self, until, !forward.has_ended);
-            let turn = (reason == StopReason::LoopTurned).then(|| self.turn(processes)).flatten();
-            let Some((time, place)) = turn else { break reason };
-            // No shard is further by then, on any number of threads.
-            let at = time + self.lookahead;
-            let reason = serve(self, at.min(until), false);
+            let is_whole = is_in_loop || forward.has_ended;
+            let stop = if is_whole { until } else { forward.stops.next(&mut self.shards, processes).min(until) };
+            let reason = serve(self, stop, !forward.has_ended);
+            let turn = match reason {
+                StopReason::LoopTurned => self.turn(processes),
+                StopReason::TimeLimit if stop < until => {
+                    match forward.message_turn((&self.shards, &self.names.jobs), stop, processes) {
+                        None => continue,
+                        turn => turn,
+                    }
+                }
+                StopReason::Complete if stop < until => break serve(self, until, false),
+                _ => None,
+            };
+            let Some(turn) = turn else { break reason };
+            let reason = serve(self, turn.at.min(until), false);
             if reason == StopReason::Complete {
                 break serve(self, until, false); // It ends later than this part.
             }
-            if reason != StopReason::TimeLimit || at >= until {
+            if reason != StopReason::TimeLimit || turn.at >= until {
                 break reason;
             }
-            self.fast_forward(&mut forward, (at, until), (time, place), processes);
+            self.fast_forward(&mut forward, turn, until, processes);
         };
         self.forward = Some(forward);
         reason
     }
 
-    /// Has the shard of the first rank that is not done report when its loop turns.
-    fn watch_loop(&mut self, forward: &mut FastForward, processes: &Processes) {
+    /// Has the shard of the first rank that is not done report when its loop turns. Whether it is in one.
+    fn watch_loop(&mut self, forward: &mut FastForward, processes: &Processes) -> bool {
         let first = |shard: &Shard| {
             let is_background = &shard.wires.constants.is_background;
             let threads = shard.hosts.processors.threads.entries();
             let ranks = threads.filter_map(|(index, thread)| match &thread.role {
                 Role::Rank(rank) if !rank.is_done && !is_background[thread.job as usize] => {
-                    Some(((thread.job, rank.rank), index))
+                    Some(((thread.job, rank.rank), (index, rank.loop_place().is_some())))
                 }
                 _ => None,
             });
             ranks.min()
         };
         let own: Vec<_> = self.shards.iter().map(first).collect();
-        let least = own.iter().flatten().map(|&(rank, _)| rank).min();
-        let job = processes.share(least).into_iter().flatten().min();
+        let least = own.iter().flatten().map(|&(rank, (_, is_in_loop))| (rank, is_in_loop)).min();
+        let first = processes.share(least).into_iter().flatten().min();
+        let job = first.map(|(rank, _)| rank);
         if forward.job != job {
-            if let (None, Some((job, rank))) = (forward.job, job) {
-                let (name, times) = (&self.names.jobs[job as usize], LoopPlace::TIMES_MIN);
-                forward.obstacle =
-                    Some(format!("rank {rank} of job {name} begins in no loop of {times} repetitions or more"));
-            }
             forward.job = job;
             forward.restart();
         }
         for (shard, first) in self.shards.iter_mut().zip(own) {
-            shard.watch = first.filter(|&(rank, _)| Some(rank) == job).map(|(_, thread)| {
+            shard.watch = first.filter(|&(rank, _)| Some(rank) == job).map(|(_, (thread, _))| {
                 let place = shard.watch.filter(|watch| watch.thread == thread).and_then(|watch| watch.place);
                 LoopWatch { thread, place }
             });
         }
+        first.is_some_and(|(_, is_in_loop)| is_in_loop)
     }
 
-    /// Time at which the loop turned, and its place; the watch goes on from there.
-    fn turn(&mut self, processes: &Processes) -> Option<(Time, LoopPlace)> {
+    /// The turn of the loop; the watch goes on from there.
+    fn turn(&mut self, processes: &Processes) -> Option<TurnedPlace> {
         let own = self.shards.iter_mut().find_map(|shard| {
             let watch = shard.watch?;
             let rank = watch.rank(&shard.hosts);
@@ -208,27 +254,38 @@ impl Simulation {
             Some((time, place.first, (place.times, place.done)))
         });
         let (time, first, (times, done)) = processes.share(own).into_iter().flatten().next()?;
-        Some((time, LoopPlace { first, times, done }))
+        // No shard is further by then, on any number of threads.
+        let at = time + self.lookahead;
+        Some(TurnedPlace { time, place: LoopPlace { first, times, done }, at, is_of_loop: true })
     }
 
-    /// Looks at all that has happened before `at`, a window after a turn of the loop, and skips what is known, up to
-    /// `end`.
-    fn fast_forward(
-        &mut self,
-        forward: &mut FastForward,
-        (at, end): (Time, Time),
-        (time, place): (Time, LoopPlace),
-        processes: &Processes,
-    ) {
-        let period = forward.series.last().map_or(Duration::ZERO, |last| {
-            time.since(last.time) / u64::from(place.done.saturating_sub(last.place.done).max(1))
-        });
-        let (job, _) = forward.job.expect("a job is watched");
-        let expected = ExpectedTurn { job, time, done: place.done, period };
-        let Standing { digest, offsets, slow, waits_since, loops, packets, has_streams, obstacle, left_out } =
-            self.standing(at, expected, processes);
+    /// Looks at all that has happened until the end of a turn, and skips what is known, up to `end`.
+    fn fast_forward(&mut self, forward: &mut FastForward, turn: TurnedPlace, end: Time, processes: &Processes) {
+        let expected = forward.expected(&turn);
+        let TurnedPlace { time, place, at, is_of_loop } = turn;
+        let Standing {
+            digest,
+            offsets,
+            slow,
+            waits_since,
+            loops,
+            open,
+            packets,
+            entities,
+            has_streams,
+            obstacle,
+            left_out,
+            ..
+        } = self.standing(at, expected, processes);
+        let places = Places { loops, messages: open.messages };
+        let goes_on = forward.stops.turn(at, packets, if is_of_loop { 0 } else { entities });
+        forward.has_turned = true;
         let key = |place: LoopPlace| (place.first, place.times);
-        if forward.series.last().is_some_and(|last| key(last.place) != key(place) || last.place.done >= place.done) {
+        let is_other = |last: &Turn| key(last.place) != key(place) || last.place.done >= place.done;
+        if forward.series.last().is_some_and(is_other) || !goes_on {
+            forward.restart();
+        } else if !is_of_loop && forward.limits.error == Share::NONE && forward.series.len() > TURNS_MAX {
+            forward.stops.lengthen();
             forward.restart();
         }
         let packets = if has_streams { packets } else { 0 };
@@ -246,10 +303,10 @@ impl Simulation {
         }
         for level in SkipLevel::ALL {
             let candidate = forward.candidates[level as usize].take();
-            let candidate = candidate.filter(|candidate| candidate.is_expected(&forward.series, &loops));
+            let candidate = candidate.filter(|candidate| candidate.is_expected(&forward.series, &places));
             match candidate {
                 Some(candidate) if candidate.is_over(&forward.series) => {
-                    match self.skip(forward, candidate, &loops, (at, end), processes) {
+                    match self.skip(forward, candidate, &places, (at, end), processes) {
                         Ok(()) => return,
                         Err(reason) => forward.obstacle = Some(reason),
                     }
@@ -258,7 +315,7 @@ impl Simulation {
                 None => match forward.series.prospect(level, forward.limits.error, is_complete) {
                     Ok(prospect) => {
                         let (before, start) = (self.counters(at, processes), forward.series.len());
-                        let candidate = Candidate { prospect, start, loops: loops.clone(), before, from: at };
+                        let candidate = Candidate { prospect, start, places: places.clone(), before, from: at };
                         forward.candidates[level as usize] = Some(candidate);
                     }
                     Err(reason) => forward.obstacle = forward.obstacle.take().or(reason),
@@ -275,7 +332,7 @@ impl Simulation {
         &mut self,
         forward: &mut FastForward,
         candidate: Candidate,
-        loops: &[JobLoop],
+        places: &Places,
         (at, end): (Time, Time),
         processes: &Processes,
     ) -> Result<(), String> {
@@ -283,12 +340,12 @@ impl Simulation {
         let period = forward.series.span(turns);
         let difference = parts(period.as_ps().abs_diff(span.as_ps()), period.as_ps());
         let allowed = if level == SkipLevel::Steady { forward.limits.error.parts() } else { 0 };
-        let (own, _) = forward.job.expect("a job is watched");
-        let passes = candidate.passes(loops);
+        let own = forward.job.map_or(0, |(job, _)| job);
+        let passes = candidate.passes(places);
         // A repetition or a message more or less of another job is a part of them.
         let is_enough = |count: u64| count > 0 && (allowed == 0 || Share::PARTS / count <= allowed);
         let is_known = |&(job, passes): &(u32, u32)| passes > 0 && (job == own || is_enough(passes.into()));
-        let times = times_left(loops, &passes).min(end.since(at).as_ps() / period.as_ps().max(1)) as u32;
+        let times = places.times_left(&passes).min(end.since(at).as_ps() / period.as_ps().max(1)) as u32;
         if times == 0 {
             return Err(format!("fewer repetitions are left than the {turns} that would stand for them"));
         }
@@ -298,7 +355,7 @@ impl Simulation {
         if level == SkipLevel::Steady {
             forward.series.check_steady(turns, forward.limits.error)?;
         }
-        if !passes.iter().all(is_known) {
+        if !passes.loops.iter().all(is_known) {
             return Err("repetitions of the jobs are not in step".to_owned());
         }
         let bound = if level == SkipLevel::Steady { forward.series.deviation(turns) } else { 0 };
@@ -310,13 +367,15 @@ impl Simulation {
             return Err(format!("a stream without end completes fewer than {needed} messages in the time"));
         }
         let repeated = Repeated { before, after, times: times.into(), from, period };
-        let repetitions = passes.iter().find(|(job, _)| *job == own).map_or(0, |&(_, passes)| u64::from(passes));
+        let passed = passes.loops.iter().find(|(job, _)| *job == own).map(|&(_, passes)| u64::from(passes));
+        let repetitions = passed.unwrap_or_else(|| forward.series.repetitions(turns));
         let is_shadow = forward.is_shadow(level);
         let start = at + forward.skipped();
         let row = SkipRow {
             from: start,
             until: start + repeated.span(),
             level,
+            is_of_messages: places.loops.is_empty().into(),
             repetitions: repetitions * u64::from(times),
             repetition: period / repetitions.max(1),
             events: repeated.events(),
@@ -335,11 +394,17 @@ impl Simulation {
         Ok(())
     }
 
-    /// Moves all ranks forward, each job `times` times by its repetitions of a period.
-    fn skip_repetitions(&mut self, passes: &[(u32, u32)], times: u32, period: Duration) {
+    /// Moves all ranks forward, each job `times` times by its repetitions of a period, or shortens all messages by as
+    /// much.
+    fn skip_repetitions(&mut self, Passes { loops, messages }: &Passes, times: u32, period: Duration) {
+        if loops.is_empty() {
+            let bytes: Vec<_> = messages.iter().map(|&(sender, bytes)| (sender, bytes * u64::from(times))).collect();
+            shorten(&mut self.shards, &bytes);
+            return self.shards.iter_mut().for_each(|shard| shard.hosts.delay_ranks(period * u64::from(times)));
+        }
         for shard in &mut self.shards {
             for thread in shard.hosts.processors.threads.iter_mut() {
-                let passes = passes.iter().find(|(job, _)| *job == thread.job);
+                let passes = loops.iter().find(|(job, _)| *job == thread.job);
                 if let (Role::Rank(rank), Some(&(_, repetitions))) = (&mut thread.role, passes)
                     && !rank.is_done
                 {

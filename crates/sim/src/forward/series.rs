@@ -42,15 +42,17 @@ pub(super) struct Digest {
     pub arrivals: Fingerprint,
     /// States at the turn that arrivals do not show: of connections.
     pub connections: u64,
-    /// States of ports and of receive buffers.
+    /// States of ports and of receive buffers, and packets under way.
     pub ports: u64,
+    /// Deficits of classes; 0 where no two classes take turns.
+    pub deficits: u64,
     /// Marks that were drawn since the start of the run.
     pub draws: u64,
     /// Turns of all ranks before or after the watched one: ranks may drift that exchange no packets.
     pub ranks: u64,
 }
 
-wire! { Digest { arrivals, connections, ports, draws, ranks } }
+wire! { Digest { arrivals, connections, ports, deficits, draws, ranks } }
 
 impl Digest {
     /// Adds that of another part of the run.
@@ -58,6 +60,7 @@ impl Digest {
         self.arrivals.merge(&other.arrivals);
         self.connections = self.connections.wrapping_add(other.connections);
         self.ports = self.ports.wrapping_add(other.ports);
+        self.deficits = self.deficits.wrapping_add(other.deficits);
         self.draws += other.draws;
         self.ranks = self.ranks.wrapping_add(other.ranks);
     }
@@ -76,7 +79,7 @@ impl Digest {
             ("marks that are drawn (switch.ecn)", self.draws != other.draws),
             ("times of arrivals", own.time != others.time),
             ("states of connections", self.connections != other.connections),
-            ("states of ports", self.ports != other.ports),
+            ("states of ports", (self.ports, self.deficits) != (other.ports, other.deficits)),
             ("turns of ranks", self.ranks != other.ranks),
         ];
         differences.into_iter().find_map(|(name, differs)| differs.then_some(name))
@@ -342,6 +345,12 @@ impl Series {
         let deviations =
             spans.map(|end| self.turns[end].time.since(self.turns[end - batch].time).as_ps().abs_diff(mean.as_ps()));
         parts(deviations.max().unwrap_or(0), mean.as_ps())
+    }
+
+    /// Repetitions in the last turns.
+    pub fn repetitions(&self, turns: usize) -> u64 {
+        let last = self.len() - 1;
+        (self.turns[last].place.done - self.turns[last - turns].place.done).into()
     }
 
     /// Times of the last turns.

@@ -7,6 +7,7 @@ use etherweave_primitives::{Duration, Priority, Time, mix};
 use etherweave_transport::{connection::SlowState, tcp::Limits};
 use etherweave_workload::LoopPlace;
 
+use super::messages::OpenMessages;
 use super::series::{Digest, PROJECTIONS, SLOW};
 use crate::{run::Simulation, shard::Shard};
 
@@ -62,8 +63,14 @@ pub(super) struct Standing {
     pub waits_since: Option<Time>,
     /// Loops of jobs, ordered.
     pub loops: Vec<JobLoop>,
+    /// Messages in progress, where no rank is in a loop.
+    pub open: OpenMessages,
     /// Packet-hops since the start of the run.
     pub packets: u64,
+    /// Connections and ports.
+    pub entities: u64,
+    /// Priorities of packets, a bit each.
+    pub priorities: u8,
     /// Whether there are streams without end.
     pub has_streams: bool,
     /// Reason not to skip.
@@ -74,20 +81,42 @@ pub(super) struct Standing {
 
 wire! {
     JobLoop { job, rank, key, done }
-    Standing { digest, offsets, slow, waits_since, loops, packets, has_streams, obstacle, left_out }
+    Standing {
+        digest, offsets, slow, waits_since, loops, open, packets, entities, priorities, has_streams, obstacle, left_out
+    }
 }
 
 impl Standing {
-    /// State of a shard at a time; digests begin anew.
-    fn take(shard: &mut Shard, at: Time, expected: ExpectedTurn, jobs: &[String]) -> Standing {
+    /// State of a shard at a time, at a turn of a loop or of messages; digests begin anew.
+    fn take(shard: &mut Shard, at: Time, expected: Option<ExpectedTurn>, jobs: &[String]) -> Standing {
         let (slow, waits_since) = slow(shard, at, shard.wires.fingerprint_from);
         let arrivals = shard.wires.fingerprint.replace(Fingerprint::default()).unwrap_or_default();
         shard.wires.fingerprint_from = at;
-        let (connections, ports) = (connections(shard, at), ports(shard, at));
-        let digest = Digest { arrivals, connections, ports, draws: shard.wires.marking_draws, ranks: 0 };
+        let (connections, ports) = (connections(shard, at, expected.is_none()), ports(shard, at));
+        let (deficits, draws) = (deficits(shard), shard.wires.marking_draws);
+        let digest = Digest { arrivals, connections, ports, deficits, draws, ranks: 0 };
         let (left_out, packets) = (left_out(shard, at).map(str::to_owned), shard.wires.totals.hops);
+        let entities = (shard.wires.ports.len() + shard.hosts.nics.endpoints.len()) as u64;
+        let priorities = packet_priorities(shard);
+        let own =
+            Standing { digest, slow, waits_since, left_out, packets, entities, priorities, ..Standing::default() };
+        let mut standing = own;
+        match expected {
+            Some(expected) => standing.add_threads(shard, expected, jobs),
+            None => standing.add_messages(OpenMessages::of(shard, at, jobs)),
+        }
+        standing
+    }
+
+    /// Adds messages in progress.
+    fn add_messages(&mut self, mut open: OpenMessages) {
+        self.obstacle = self.obstacle.take().or(open.obstacle.take());
+        self.open.merge(open);
+    }
+
+    /// Adds the loops of ranks of a shard.
+    fn add_threads(&mut self, shard: &Shard, expected: ExpectedTurn, jobs: &[String]) {
         let received = |sink: &SinkState| shard.hosts.nics.endpoints[sink.endpoint].intake.bytes;
-        let mut standing = Standing { digest, slow, waits_since, left_out, packets, ..Standing::default() };
         for thread in &shard.hosts.processors.threads {
             let name = &jobs[thread.job as usize];
             match &thread.role {
@@ -96,26 +125,25 @@ impl Standing {
                     Some(LoopPlace { first, times, done }) => {
                         let is_watched = thread.job == expected.job;
                         let offset = expected.offset(rank.turned_at(), if is_watched { done } else { expected.done });
-                        standing.digest.add_rank((thread.job, rank.rank), offset);
+                        self.digest.add_rank((thread.job, rank.rank), offset);
                         if is_watched {
-                            standing.add_offset(rank.rank, offset);
+                            self.add_offset(rank.rank, offset);
                         }
                         let (job, rank, key) = (thread.job, rank.rank, (first, times));
-                        standing.add(JobLoop { job, rank, key, done: [done; 3] }, jobs);
+                        self.add(JobLoop { job, rank, key, done: [done; 3] }, jobs);
                     }
-                    None => standing.forbid(format!("rank {} of job {name} is in no loop", rank.rank)),
+                    None => self.forbid(format!("rank {} of job {name} is in no loop", rank.rank)),
                 },
                 Role::Source(source) if source.left.is_some() && !source.is_over() => {
-                    standing.forbid(format!("streams of job {name} end"));
+                    self.forbid(format!("streams of job {name} end"));
                 }
                 Role::Sink(sink) if sink.total.is_some_and(|total| total > received(sink)) => {
-                    standing.forbid(format!("streams of job {name} end"));
+                    self.forbid(format!("streams of job {name} end"));
                 }
-                Role::Sink(sink) => standing.has_streams |= sink.total.is_none(),
+                Role::Sink(sink) => self.has_streams |= sink.total.is_none(),
                 Role::Source(_) | Role::GraphStream(_) => {}
             }
         }
-        standing
     }
 
     fn add(&mut self, own: JobLoop, jobs: &[String]) {
@@ -153,7 +181,10 @@ impl Standing {
         self.slow.iter_mut().zip(other.slow).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         self.waits_since = self.waits_since.into_iter().chain(other.waits_since).min();
         other.loops.into_iter().for_each(|own| self.add(own, jobs));
+        self.add_messages(other.open);
         self.packets += other.packets;
+        self.entities += other.entities;
+        self.priorities |= other.priorities;
         self.has_streams |= other.has_streams;
         self.obstacle = self.obstacle.take().or(other.obstacle);
         self.left_out = self.left_out.take().or(other.left_out);
@@ -162,24 +193,31 @@ impl Standing {
 
 impl Simulation {
     /// State of all shards of all processes.
-    pub(super) fn standing(&mut self, at: Time, expected: ExpectedTurn, processes: &Processes) -> Standing {
+    pub(super) fn standing(&mut self, at: Time, expected: Option<ExpectedTurn>, processes: &Processes) -> Standing {
         let jobs = &self.names.jobs;
         let mut own = Standing::default();
         self.shards.iter_mut().for_each(|shard| own.merge(Standing::take(shard, at, expected, jobs), jobs));
         let mut all = Standing::default();
         processes.share(own).into_iter().for_each(|part| all.merge(part, jobs));
+        let constants = self.shards.first().map(|shard| &shard.wires.constants);
+        if !constants.is_some_and(|own| own.scheduler.have_turns(own.classes(all.priorities))) {
+            all.digest.deficits = 0;
+        }
         all.loops.sort_unstable_by_key(|own| own.job);
+        all.open.messages.sort_unstable_by_key(|message| message.sender);
         all
     }
 }
 
-/// Sum over states of connections that arrivals do not show.
-fn connections(shard: &Shard, at: Time) -> u64 {
+/// Sum over states of connections that arrivals do not show, `within` messages of which any rest may be left.
+fn connections(shard: &Shard, at: Time, within: bool) -> u64 {
     let connections = shard.hosts.nics.endpoints.entries().map(|(index, end)| {
         let transport = shard.hosts.nics.state(index);
         let state = transport.send_state(at, &shard.wires.constants);
         let rate = state.rate.map_or(0, |rate| rate.as_bps());
-        let other = transport.repeatable_state(at).unwrap_or_default();
+        let open = transport.open_message().ok().flatten().filter(|_| within);
+        let left = open.map_or(0, |message| message.left());
+        let other = transport.repeatable_state(at, left).unwrap_or_default();
         mix(mix(mix(mix(state.window) ^ state.in_flight) ^ mix(rate) ^ other) ^ u64::from(end.number))
     });
     connections.fold(0, u64::wrapping_add)
@@ -207,16 +245,44 @@ fn slow(shard: &Shard, at: Time, since: Time) -> ([u64; SLOW.len()], Option<Time
 /// Sum over pauses and the round robin of ports, and over receive buffers.
 fn ports(shard: &Shard, at: Time) -> u64 {
     let ports = shard.wires.ports.entries().map(|(index, port)| {
-        let deficits = (0..Priority::COUNT).map(|class| u64::from(port.queue(class).deficit as u32));
         let paused = port.paused();
         let pauses = priorities(paused.priorities).map(|priority| paused.until[priority].since(at).as_ps());
         let channel = u64::from(shard.wires.channels[index].get());
         let start = channel << 16 | u64::from(port.turn) << 8 | u64::from(paused.priorities);
-        mix(deficits.chain(pauses).fold(start, |state, word| mix(state) ^ word))
+        mix(pauses.fold(start, |state, word| mix(state) ^ word))
     });
     let backlog = |host: &Host| mix(u64::from(host.id) ^ mix(host.nic.buffer.backlog(at).as_ps()));
     let buffers = shard.hosts.nics.hosts.iter().map(backlog);
-    ports.chain(buffers).fold(0, u64::wrapping_add)
+    ports.chain(buffers).chain(packets(shard, at)).fold(0, u64::wrapping_add)
+}
+
+/// Sum over deficits of the classes of ports.
+fn deficits(shard: &Shard) -> u64 {
+    let ports = shard.wires.ports.entries().map(|(index, port)| {
+        let deficits = (0..Priority::COUNT).map(|class| u64::from(port.queue(class).deficit as u32));
+        mix(deficits.fold(shard.wires.channels[index].get().into(), |state, word| mix(state) ^ word))
+    });
+    ports.fold(0, u64::wrapping_add)
+}
+
+/// Priorities that packets may have, a bit each.
+fn packet_priorities(shard: &Shard) -> u8 {
+    let constants = &shard.wires.constants;
+    if constants.rewrites_packets || constants.params.switch.trimming.is_some() {
+        return u8::MAX;
+    }
+    let control = constants.params.transports().filter_map(|transport| transport.control_priority());
+    let data = shard.hosts.nics.endpoints.iter().map(|end| end.priority);
+    control.map(Priority::get).chain(data).fold(0, |mask, priority| mask | 1 << priority)
+}
+
+/// Packets in queues, on wires and in hosts, with their ages.
+fn packets(shard: &Shard, at: Time) -> impl Iterator<Item = u64> {
+    shard.wires.packets.iter().map(move |packet| {
+        let age = if packet.sent == Time::ZERO { 0 } else { at.as_ps().wrapping_sub(packet.sent.as_ps()) };
+        let kind = (packet.kind as u64) << 16 | u64::from(packet.priority) << 8 | u64::from(packet.flags);
+        mix(mix(mix(u64::from(packet.sender) << 32 | u64::from(packet.wire)) ^ kind) ^ age)
+    })
 }
 
 /// Key of state, or of random draws, that no digest shows.
@@ -237,6 +303,6 @@ fn left_out(shard: &Shard, at: Time) -> Option<&'static str> {
         ("switch.buffer", wires.totals.dropped > 0),
     ];
     let nics = &shard.hosts.nics;
-    let of_transport = || nics.endpoints.indices().find_map(|end| nics.state(end).repeatable_state(at).err());
+    let of_transport = || nics.endpoints.indices().find_map(|end| nics.state(end).repeatable_state(at, 0).err());
     keys.into_iter().find(|&(_, is_used)| is_used).map(|(key, _)| key).or_else(of_transport)
 }

@@ -19,7 +19,9 @@ rows! {
         until: Time ["until_ns"];
         /// Why it is known: "repeated" or "steady".
         level: SkipLevel ["level" = |row, _| row.level.name()] wire level_number => level_of;
-        /// Repetitions of the loop that were skipped.
+        /// 1 where it lies within long messages, which were shortened, 0 where ranks are in loops.
+        is_of_messages: u64 ["is_of_messages"];
+        /// Repetitions of the loop that were skipped, or packets of the longest of the messages.
         repetitions: u64 ["repetitions"];
         /// Time of a repetition.
         repetition: Duration ["repetition_ns"];

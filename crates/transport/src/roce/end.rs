@@ -7,7 +7,7 @@ use etherweave_primitives::{BitRate, Time, mix};
 use super::header::{RoceHeader, bits, entropy, with_sum};
 use super::{Acknowledgement, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport};
 use crate::connection::{
-    Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, ReceivedCounts, SendState, SentCounts,
+    Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, OpenMessage, ReceivedCounts, SendState, SentCounts,
 };
 use crate::packet::{PacketKind, TransportPacket, flags, sums};
 use crate::{
@@ -76,9 +76,17 @@ impl ConnectionState for RoceEnd {
         }
     }
 
-    fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+    fn repeatable_state(&self, now: Time, left: u64) -> Result<u64, &'static str> {
         let RoceEnd { requester, responder } = self;
-        Ok(mix(requester.repeatable_state(now)?) ^ responder.word(now))
+        Ok(mix(requester.repeatable_state(now, left)?) ^ responder.word(now))
+    }
+
+    fn open_message(&self) -> Result<Option<OpenMessage>, &'static str> {
+        self.requester.open_message()
+    }
+
+    fn shorten(&mut self, bytes: u64) {
+        self.requester.shorten(bytes);
     }
 
     fn received_ahead(&self) -> Option<&Ranges> {

@@ -4,6 +4,7 @@ use etherweave_primitives::{BitRate, Time};
 
 use super::selective::{Progress, SelectiveRepeat};
 use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, SelectiveReport, following};
+use crate::connection::{CHANGES, OpenMessage};
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::params::{Reliability, RoceParams};
 use crate::state_word::{from_now, joined};
@@ -106,11 +107,11 @@ impl Requester {
         (self.congestion, self.selective) = (None, None);
     }
 
-    /// State that decides what it will do.
+    /// State that decides what it will do, but for so many bytes that are left of its open message.
     ///
     /// # Errors
     /// See [`ConnectionState::repeatable_state`](crate::ConnectionState::repeatable_state).
-    pub(super) fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+    pub(super) fn repeatable_state(&self, now: Time, left: u64) -> Result<u64, &'static str> {
         // A timer expires by the last progress: whether it is set decides only when the host looks. The message that
         // was looked up last is among those that are posted.
         let &Requester {
@@ -142,10 +143,30 @@ impl Requester {
         let waits = if posted > acknowledged { from_now(now, last_progress) } else { 0 };
         let flags = u64::from(restarts) << 1 | u64::from(is_pacing);
         let numbers = u64::from(sequence.0.wrapping_sub(sequence.1) & SEQUENCES);
-        let open = [posted, next, sent_max].map(|offset| offset - acknowledged);
-        let messages = outgoing.iter().map(|own| own.word(acknowledged));
+        let open = [posted - left, next, sent_max].map(|offset| offset - acknowledged);
+        let messages = outgoing.iter().map(|own| own.word(acknowledged + if own.end > next { left } else { 0 }));
         let own = open.into_iter().chain([control, repeat, waits, flags, numbers]);
         Ok(joined(own.chain(messages)))
+    }
+
+    /// The message that it is sending, if there is one.
+    ///
+    /// # Errors
+    /// Something is sent again, or messages complete in any order.
+    pub(super) fn open_message(&self) -> Result<Option<OpenMessage>, &'static str> {
+        if self.next < self.sent_max || !self.moves_answers() {
+            return Err(CHANGES);
+        }
+        self.outgoing.open(self.acknowledged, self.next)
+    }
+
+    /// Takes bytes that are still to be sent away from that message.
+    pub(super) fn shorten(&mut self, bytes: u64) {
+        self.outgoing.shorten(self.next, bytes);
+        self.posted -= bytes;
+        if self.message_end > self.next {
+            self.message_end -= bytes;
+        }
     }
 
     /// Memory that it has beside itself while it sends [B].

@@ -8,7 +8,7 @@ use super::params::UetParams;
 use super::receiver::UetReceiver;
 use super::sender::UetSender;
 use crate::connection::{
-    Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, ReceivedCounts, SendState, SentCounts,
+    Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, OpenMessage, ReceivedCounts, SendState, SentCounts,
 };
 use crate::packet::{PacketKind, TransportPacket};
 use crate::roce::{Operation, Reception};
@@ -49,9 +49,17 @@ impl ConnectionState for UetEnd {
         SendState { window, in_flight: self.sender.in_flight(), rate: None }
     }
 
-    fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+    fn repeatable_state(&self, now: Time, left: u64) -> Result<u64, &'static str> {
         let UetEnd { sender, receiver } = self;
-        Ok(mix(sender.repeatable_state(now)?) ^ receiver.repeatable_state(now)?)
+        Ok(mix(sender.repeatable_state(now, left)?) ^ receiver.repeatable_state(now)?)
+    }
+
+    fn open_message(&self) -> Result<Option<OpenMessage>, &'static str> {
+        self.sender.open_message()
+    }
+
+    fn shorten(&mut self, bytes: u64) {
+        self.sender.shorten(bytes);
     }
 
     fn received_ahead(&self) -> Option<&Ranges> {

@@ -11,6 +11,7 @@ use self::inference::Inference;
 use super::header::{AckHeader, answer, clear_offset, control, credits, request, with_credits};
 use super::nscc::{NsccFeedback, NsccWindow, PacketSizes};
 use super::{params::Delivery, params::UetParams, rccc::SourceCredit};
+use crate::connection::OpenMessage;
 use crate::entropy::{Balancer, PathFeedback};
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::packet::{PacketKind, TransportPacket, flags};
@@ -144,7 +145,7 @@ impl UetSender {
     ///
     /// # Errors
     /// See [`ConnectionState::repeatable_state`](crate::ConnectionState::repeatable_state).
-    pub(super) fn repeatable_state(&self, now: Time) -> Result<u64, &'static str> {
+    pub(super) fn repeatable_state(&self, now: Time, left: u64) -> Result<u64, &'static str> {
         // The timer runs out no later than a packet or a tail is due, and does nothing before, but for `uud`: there it
         // takes all that was sent as delivered, and arrivals show when it was set.
         let &UetSender {
@@ -185,16 +186,33 @@ impl UetSender {
         let entropies = if sent_packets == 0 { Some(0) } else { entropies.repeatable_state(now) };
         let entropies = entropies.ok_or("transport.uet.load_balancing")?;
         let orders = (sent_packets as u32, first);
-        let open = [posted - acknowledged, next - acknowledged, lost_count.into(), in_flight as u64];
+        let open = [posted - left - acknowledged, next - acknowledged, lost_count.into(), in_flight as u64];
         let flags = [is_established, is_held, asks_ack].map(u64::from);
         let is_asked = asked == first.wrapping_add(packets.len() as u32);
         let asked = if is_asked { u64::MAX } else { self.place_of(asked).unwrap_or_default() as u64 };
         let window = congestion.as_ref().map_or(0, |window| window.word(now));
         let own = [arrived.word(acknowledged), inference.word(now, orders), asked, window, entropies];
-        let messages = outgoing.iter().map(|own| own.word(acknowledged));
+        let messages = outgoing.iter().map(|own| own.word(acknowledged + if own.end > next { left } else { 0 }));
         let packets = packets.iter().map(|own| own.word(now, acknowledged, sent_packets as u32));
         let lost = lost.iter().map(|number| number.wrapping_sub(first).into());
         Ok(joined(open.into_iter().chain(flags).chain(own).chain(messages).chain(packets).chain(lost)))
+    }
+
+    /// The message that it is sending, if there is one.
+    ///
+    /// # Errors
+    /// Messages before it are not acknowledged.
+    pub(super) fn open_message(&self) -> Result<Option<OpenMessage>, &'static str> {
+        self.outgoing.open(self.acknowledged, self.next)
+    }
+
+    /// Takes bytes that are still to be sent away from that message.
+    pub(super) fn shorten(&mut self, bytes: u64) {
+        self.outgoing.shorten(self.next, bytes);
+        self.posted -= bytes;
+        if self.message.end > self.next {
+            self.message.end -= bytes;
+        }
     }
 
     pub(super) fn post(&mut self, bytes: u64, operation: Operation) -> u64 {
