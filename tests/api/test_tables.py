@@ -1,12 +1,15 @@
 """The core's tables as a user's libraries see them."""
 
 import gc
+import subprocess
+import sys
 
 import pandas
 import polars
 import pyarrow
 
 from etherweave import __version__, _core
+from etherweave.api.result_schema import core_table
 
 
 def test_a_table_has_its_name_columns_and_length() -> None:
@@ -22,6 +25,16 @@ def test_polars_pyarrow_and_pandas_read_the_same_rows() -> None:
     assert rows["value"][0] == __version__ and rows["value"][1] in ("release", "debug")
     assert polars.DataFrame(_core.build()).to_dict(as_series=False) == rows
     assert pandas.DataFrame.from_arrow(_core.build()).to_dict("list") == rows
+
+
+def test_a_table_is_read_without_pandas() -> None:
+    assert core_table(_core.build()) == pyarrow.table(_core.build())
+    code = (
+        "import sys; from etherweave import _core; "
+        "from etherweave.api.result_schema import core_table; "
+        "core_table(_core.build()); sys.exit('pandas' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_two_readers_share_one_memory() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from etherweave.api.fabrics import fabric
+from etherweave.api.result_schema import core_table
 from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.api.simulation import EstimateCallback, FaultError
 
@@ -56,13 +57,11 @@ def curve(
     FaultError
         When Etherweave itself has a fault; carries the rows so far.
     """
-    import pyarrow
-
     built = fabric(scenario, overrides)
     if on_start is not None:
         on_start(json.loads(built.estimate_curve()))
     rows, fault = built.curve(threads, progress, memory_limit)
-    points = pyarrow.table(rows)
+    points = core_table(rows)
     if fault:
         raise FaultError(built.name, fault, points)
     return points

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from etherweave.api.fabrics import fabric
+from etherweave.api.result_schema import core_table
 from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.api.simulation import EstimateCallback
 
@@ -96,12 +97,10 @@ def observe(
     A pattern that changes (``switching``) is recorded from the start, and for as long after its
     last change as before it, where the scenario gives no ``warm_up`` and no ``measured``.
     """
-    import pyarrow
-
     built = fabric(scenario, overrides)
     area = "group" if "group" in built.axes else "switch"
     if on_start is not None:
         on_start(json.loads(built.estimate_observe(routing, pattern, load)))
     tables = built.observe(threads, routing, pattern, load, memory_limit)
-    named = {name: pyarrow.table(table) for name, table in tables.items()}
+    named = {name: core_table(table) for name, table in tables.items()}
     return Observation(built.name, area, **named)

@@ -18,6 +18,8 @@ from etherweave.api import inputs
 if TYPE_CHECKING:
     import pyarrow
 
+    from etherweave import _core
+
 SUMMARY_BYTES_MAX = 16 * 2**20  # Largest summary that is read [bytes].
 SCENARIO_BYTES_MAX = 256 * 2**20  # Largest resolved scenario that is read [bytes].
 MEASURED_TABLES: Mapping[str, Mapping[str, str]] = {
@@ -66,13 +68,21 @@ def every_table() -> Mapping[str, Mapping[str, str]]:
     return _tables_of(_EVERY_TABLE)
 
 
-def _tables_of(scenario: str) -> Mapping[str, Mapping[str, str]]:
+def core_table(table: "_core.Table") -> "pyarrow.Table":
+    """Read a table of the core where it lies in memory.
+
+    ``pyarrow.table`` would import pandas, where it is installed, to see that it is no frame of it.
+    """
     import pyarrow
 
+    return pyarrow.RecordBatchReader.from_stream(table).read_all()
+
+
+def _tables_of(scenario: str) -> Mapping[str, Mapping[str, str]]:
     from etherweave import _core
 
     tables = _core.run(scenario, "smallest", (), 1, (), None).tables
-    schemas = {name: pyarrow.table(table).schema for name, table in tables.items()}
+    schemas = {name: core_table(table).schema for name, table in tables.items()}
     return {name: {row.name: _kind(row.type) for row in schema} for name, schema in schemas.items()}
 
 

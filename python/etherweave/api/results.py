@@ -38,7 +38,7 @@ from typing import (
 from etherweave.api import result_schema
 from etherweave.api.inputs import parquet_groups, read_parquet
 from etherweave.api.outputs import below, new_directory
-from etherweave.api.result_schema import ResultError
+from etherweave.api.result_schema import ResultError, core_table
 
 if TYPE_CHECKING:
     import pandas
@@ -220,10 +220,8 @@ class CoreTables(LazyTables):
         self._read: dict[str, pyarrow.Table] = {}
 
     def __getitem__(self, name: str) -> "pyarrow.Table":
-        import pyarrow
-
         if name not in self._read:
-            self._read[name] = pyarrow.table(self._tables[name])
+            self._read[name] = core_table(self._tables[name])
         return self._read[name]
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, "pyarrow.Table"]]]:

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from etherweave import _core
 from etherweave.api.outputs import new_file
+from etherweave.api.result_schema import core_table
 from etherweave.api.results import Result
 
 if TYPE_CHECKING:
@@ -234,9 +235,7 @@ def _of_result(result: Result) -> Tables:
 
 
 def _of_recording(recording: _core.Recording) -> Tables:
-    import pyarrow
-
-    return {name: pyarrow.table(table) for name, table in recording.tables().items()}
+    return {name: core_table(table) for name, table in recording.tables().items()}
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from etherweave import _core
 from etherweave.api import toml
 from etherweave.api.fabrics import fabric
 from etherweave.api.inputs import InputError
+from etherweave.api.result_schema import core_table
 from etherweave.api.scenario import read
 
 OF_TESTS = ("job", "run", "observe", "faults", "sweep", "open_loop", "design", "control")
@@ -155,9 +156,7 @@ class BenchFabric:
 
     def rows(self, table: str, *columns: str) -> Sequence[tuple[Any, ...]]:
         """Read columns of the tables ``switches``, ``hosts`` or ``links``."""
-        import pyarrow
-
-        values = pyarrow.table(self.core.tables[table]).to_pydict()
+        values = core_table(self.core.tables[table]).to_pydict()
         return list(zip(*(values[name] for name in columns), strict=True))
 
 
