@@ -12,11 +12,13 @@ use super::{Neighbour, activity_kind::ActivityKind, call_records::CallRecords, s
 pub struct StepRecord {
     /// When the task began.
     pub start: Time,
-    /// When it ends.
-    pub end: Time,
     /// End of the handled message in its stream, or of what is acknowledged when a write begins [B]. An operation of a
     /// graph and a message within a host have their [tag](StepRecord::tag) here.
     pub message_end: u64,
+    /// Time of work [ps].
+    worked: u32,
+    /// How much later it ends, because it waits for a core [ps].
+    waited: u32,
     /// Time of copies [ps], or the place of its times in [`RankRecords::times`].
     copied: u32,
     /// Thread that performs it.
@@ -101,8 +103,8 @@ pub struct EndRecord {
 pub struct RankRecords {
     /// Steps, in the order in which they began; a transfer within a node when it ended.
     pub steps: Log<StepRecord>,
-    /// Times of those that waited for a core, or copied for long.
-    times: Log<StepTimes>,
+    /// Ends and times of long ones.
+    times: Log<(Time, StepTimes)>,
     /// Messages that were posted.
     pub posted: Log<PostRecord>,
     /// Rows of those by which a NIC answers a message in the other direction, with the end of that [B].
@@ -134,12 +136,15 @@ pub struct RankRecords {
 impl RankRecords {
     /// How long the processor works on a step.
     pub fn times(&self, step: &StepRecord) -> StepTimes {
-        match step.has_times {
-            true => self.times[step.copied],
-            false => {
-                StepTimes { worked: step.end.since(step.start), copied: Duration::from_ps(u64::from(step.copied)) }
-            }
-        }
+        let [worked, copied] = [step.worked, step.copied].map(|time| Duration::from_ps(u64::from(time)));
+        if step.has_times { self.times[step.copied].1 } else { StepTimes { worked, copied } }
+    }
+
+    /// When a step ends.
+    #[inline]
+    pub fn end(&self, step: &StepRecord) -> Time {
+        let lasts = Duration::from_ps(u64::from(step.worked) + u64::from(step.waited));
+        if step.has_times { self.times[step.copied].0 } else { step.start + lasts }
     }
 
     /// End of the message in the other direction that a NIC answers by that of a row in `posted` [B].
@@ -161,14 +166,15 @@ impl RankRecords {
         if may_be_postponed {
             self.note_postponable(thread);
         }
-        let short = u32::try_from(times.copied.as_ps()).ok();
-        let short = short.filter(|_| !may_be_postponed && times.worked == end.since(start));
-        let has_times = short.is_none();
-        let copied = short.unwrap_or_else(|| {
-            self.times.push(times);
-            self.times.len() - 1
-        });
-        self.steps.push(StepRecord { start, end, message_end, copied, thread, endpoint, kind, has_times });
+        let spans = [times.worked, end.since(start + times.worked), times.copied];
+        let has_times = start + times.worked > end || spans.iter().any(|span| span.as_ps() > u64::from(u32::MAX));
+        let [worked, waited, mut copied] = spans.map(|span| span.as_ps() as u32);
+        if has_times {
+            copied = self.times.len();
+            self.times.push((end, times));
+        }
+        let step = StepRecord { start, message_end, worked, waited, copied, thread, endpoint, kind, has_times };
+        self.steps.push(step);
     }
 
     /// Adds a transfer in the node, which no processor works on.
@@ -190,7 +196,18 @@ impl RankRecords {
     /// Has the present step of a thread end later.
     pub(super) fn postpone(&mut self, thread: ThreadIndex, span: Duration) {
         if let Some(&place) = self.postponable.get(thread.get() as usize).filter(|&&place| place != u32::MAX) {
-            self.steps[place].end += span;
+            let end = self.end(&self.steps[place]) + span;
+            let times = self.times(&self.steps[place]);
+            let step = &mut self.steps[place];
+            let waited = u32::try_from(end.since(step.start + times.worked).as_ps());
+            if step.has_times {
+                self.times[step.copied].0 = end;
+            } else if let Ok(waited) = waited {
+                step.waited = waited;
+            } else {
+                (step.has_times, step.copied) = (true, self.times.len());
+                self.times.push((end, times));
+            }
         }
     }
 
@@ -207,7 +224,7 @@ impl RankRecords {
 
 wire! {
     StepRecord {
-        start, end, message_end, copied, thread, endpoint, has_times;
+        start, message_end, worked, waited, copied, thread, endpoint, has_times;
         kind: StepKind::number => StepKind::of_number
     }
     StepTimes { worked, copied }
@@ -217,5 +234,26 @@ wire! {
     RankRecords {
         steps, times, posted, answers, arrived, sent, received, calls, ended, has_transfers, next, next_tag, answered,
         acknowledged, postponable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_keeps_its_times_however_long_it_lasts_and_is_postponed() {
+        let (thread, kind, start) = (ThreadIndex::new(0), StepKind::Read, Time::from_ps(7));
+        let spans = [0, 1_000, u64::from(u32::MAX), 9_000_000_000].map(Duration::from_ps);
+        for (worked, waited) in spans.iter().flat_map(|&worked| spans.map(|waited| (worked, waited))) {
+            let mut records = RankRecords::default();
+            let (mut end, times) = (start + worked + waited, StepTimes { worked, copied: worked });
+            records.add_step((thread, kind), (start, end), times, (EndpointIndex::NONE, 0), true);
+            for span in spans {
+                records.postpone(thread, span);
+                end += span;
+                assert_eq!((records.end(&records.steps[0]), records.times(&records.steps[0])), (end, times));
+            }
+        }
     }
 }

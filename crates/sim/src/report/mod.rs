@@ -8,6 +8,7 @@ mod drops;
 mod failures;
 mod far;
 mod flows;
+mod groups;
 mod ideal;
 mod latency;
 mod learning;

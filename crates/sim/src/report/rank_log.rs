@@ -1,8 +1,10 @@
 //! Notes of ranks, by rank and by connection: logs of shards, and the place of each row of them.
 
-use etherweave_host::{CallRecord, EndRecord, Hosts, Neighbour, RankRecords, Role, StepKind, StepTimes};
+use etherweave_host::{CallRecord, EndRecord, Hosts, Neighbour, RankRecords, Role, StepKind, StepRecord, StepTimes};
 use etherweave_kernel::{Log, indices::EndpointIndex, indices::ThreadIndex, wire};
 use etherweave_primitives::Time;
+
+use super::groups::{Ascending, Groups, first_from};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RankThread {
@@ -22,8 +24,6 @@ struct RankEnd {
     number: u32,
     /// The other rank; [`NO_RANK`] where ranks have no part in it.
     peer: u32,
-    /// Whether it sends answers, before which later messages may go.
-    has_answers: bool,
 }
 
 /// Stands for no rank.
@@ -43,7 +43,7 @@ pub(super) struct HostsLog {
 
 wire! {
     RankThread { job, rank, host, thread, is_graph }
-    RankEnd { number, peer, has_answers }
+    RankEnd { number, peer }
     HostsLog { records, ranks, threads, ends }
 }
 
@@ -52,15 +52,9 @@ impl HostsLog {
     pub fn take(hosts: &mut Hosts) -> HostsLog {
         let mut records = std::mem::take(&mut hosts.processors.records);
         records.calls.end();
-        let mut ends = ends(hosts);
+        let ends = ends(hosts);
         for (row, end) in hosts.nics.answer_ends.drain(..) {
-            let answer = &mut records.posted[row];
-            answer.end = end;
-            ends[answer.endpoint.get() as usize].has_answers = true;
-        }
-        // Answers that were still to come when the run ended.
-        for row in records.posted.iter().filter(|row| row.end == 0) {
-            ends[row.endpoint.get() as usize].has_answers = true;
+            records.posted[row].end = end;
         }
         let (mut ranks, mut threads) = (Vec::new(), Vec::new());
         for (number, thread) in hosts.processors.threads.iter().enumerate() {
@@ -108,8 +102,7 @@ impl HostsLog {
 /// Ends of connections of ranks, by endpoint.
 fn ends(hosts: &Hosts) -> Vec<RankEnd> {
     let endpoints = &hosts.nics.endpoints;
-    let mut ends: Vec<RankEnd> =
-        endpoints.iter().map(|end| RankEnd { number: end.number, peer: NO_RANK, has_answers: false }).collect();
+    let mut ends: Vec<RankEnd> = endpoints.iter().map(|end| RankEnd { number: end.number, peer: NO_RANK }).collect();
     let ranks = hosts.processors.threads.iter().filter_map(|thread| match &thread.role {
         Role::Rank(state) => Some(state),
         Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => None,
@@ -262,16 +255,17 @@ impl RankLogs {
 
     fn posted(&self, name: MessageName) -> Option<(&RankRecords, u32)> {
         let (SortedLog { log, posted, .. }, endpoint) = self.end(name.connection)?;
-        let (posted, rows) = (posted.of(endpoint), &log.records.posted);
-        let place = posted.partition_point(|&place| rows[place].end < name.end);
-        posted.get(place).map(|&place| (&log.records, place))
+        let rows = &log.records.posted;
+        let end = |place: u32| rows[place].end;
+        let place = posted.rows_until(endpoint, name.end, end).min_by_key(|&place| end(place))?;
+        Some((&log.records, place))
     }
 
     /// When the last byte of a message was at the NIC of its receiver: the last time in a span that it came.
     pub fn arrival(&self, name: MessageName, from: Time, until: Time) -> Option<Time> {
         let (SortedLog { log, arrived, .. }, endpoint) = self.end(name.connection ^ 1)?;
         let (arrived, rows) = (arrived.of(endpoint), &log.records.arrived);
-        let known = arrived.partition_point(|&place| rows[place].at <= until);
+        let known = first_from(arrived, until.as_ps() + 1, |place| rows[place].at.as_ps());
         let mut since = arrived[..known].iter().rev().map(|&place| rows[place]).take_while(|row| row.at >= from);
         since.find(|row| row.end == name.end).map(|row| row.at)
     }
@@ -301,7 +295,7 @@ impl Steps<'_> {
         let marked = self.marks.partition_point(|&end| end <= until);
         let place = |mark: usize| (self.unmarked + mark * MARKED).min(self.len());
         let first = marked.checked_sub(1).map_or(0, place);
-        let is_over = |&place: &u32| self.log.records.steps[place].end <= until;
+        let is_over = |&place: &u32| self.end_of(place) <= until;
         let ended = first + self.places[first..place(marked)].partition_point(is_over);
         debug_assert_eq!(ended, self.places.partition_point(is_over), "marks are those of the steps");
         ended
@@ -314,7 +308,11 @@ impl Steps<'_> {
 
     /// End of a step.
     pub fn end(&self, place: usize) -> Time {
-        self.log.records.steps[self.places[place]].end
+        self.end_of(self.places[place])
+    }
+
+    fn end_of(&self, place: u32) -> Time {
+        self.log.records.end(&self.log.records.steps[place])
     }
 
     /// One of them.
@@ -329,7 +327,7 @@ impl Steps<'_> {
             tag,
         });
         let acknowledged = own.filter(|_| record.kind == StepKind::Write).map(|own| name(own.number));
-        let (kind, start, end) = (record.kind, record.start, record.end);
+        let (kind, start, end) = (record.kind, record.start, self.log.records.end(record));
         Step { kind, start, end, times: self.log.records.times(record), handled, acknowledged, tag }
     }
 
@@ -344,7 +342,7 @@ impl Steps<'_> {
         self.places.iter().map(|&place| {
             let record = &self.log.records.steps[place];
             let first = self.log.rank_of(record.thread).map_or(0, |rank| rank.thread);
-            ((record.thread.get() - first) as u8, record.kind, record.start, record.end)
+            ((record.thread.get() - first) as u8, record.kind, record.start, self.log.records.end(record))
         })
     }
 }
@@ -358,7 +356,7 @@ struct SortedLog {
     /// End of every [`MARKED`]th of these.
     marks: Vec<Time>,
     /// Rows by sending end, and end of the message.
-    posted: Groups,
+    posted: Ascending,
     /// Rows by receiving end.
     arrived: Groups,
     /// Rows by rank.
@@ -370,17 +368,16 @@ impl SortedLog {
     fn new(log: HostsLog, until: Time) -> SortedLog {
         let RankRecords { steps, posted, arrived, .. } = &log.records;
         let rank_of = |thread: ThreadIndex| log.threads[thread.get() as usize];
-        let mut by_rank = Groups::new(log.ranks.len(), steps, |step| (step.end <= until).then(|| rank_of(step.thread)));
+        let end = |step: &StepRecord| log.records.end(step);
+        let mut by_rank =
+            Groups::new(log.ranks.len(), steps, |step| (end(step) <= until).then(|| rank_of(step.thread)));
         // Steps of one thread follow each other, but for transfers in a node; those of several streams overlap.
         for rank in (0..log.ranks.len()).filter(|&rank| log.may_overlap(rank)) {
-            by_rank.of_mut(rank).sort_by_key(|&place| (steps[place].end, steps[place].start, steps[place].thread));
+            by_rank.of_mut(rank).sort_by_key(|&place| (end(&steps[place]), steps[place].start, steps[place].thread));
         }
-        let marks = by_rank.places.iter().step_by(MARKED).map(|&place| steps[place].end).collect();
-        let rows = posted;
-        let mut posted = Groups::new(log.ends.len(), rows, |row| Some(row.endpoint.get()));
-        for (end, _) in log.ends.iter().enumerate().filter(|(_, end)| end.has_answers) {
-            posted.of_mut(end).sort_by_key(|&place| rows[place].end);
-        }
+        let marks = by_rank.places().iter().step_by(MARKED).map(|&place| end(&steps[place])).collect();
+        // An answer that was still to come when the run ended has no end.
+        let posted = Ascending::new(log.ends.len(), posted, |row| (row.end > 0).then(|| (row.endpoint.get(), row.end)));
         let arrived = Groups::new(log.ends.len(), arrived, |row| Some(row.endpoint.get()));
         let calls = Groups::new(log.ranks.len(), &log.records.calls.rows, |row| Some(rank_of(row.thread)));
         let mut ended = vec![None; log.ranks.len()];
@@ -389,47 +386,5 @@ impl SortedLog {
             .iter()
             .for_each(|&(thread, at)| ended[log.threads[thread.get() as usize] as usize] = Some(at));
         SortedLog { log, steps: by_rank, marks, posted, arrived, calls, ended }
-    }
-}
-
-/// Places of rows by what they belong to, each group in the order of rows.
-#[derive(Clone, Debug)]
-struct Groups {
-    places: Vec<u32>,
-    /// Start of each group in `places`, and the end of the last.
-    starts: Vec<u32>,
-}
-
-impl Groups {
-    /// Groups rows by a number below `count`; those without one are left out. Rows are read once.
-    fn new<T>(count: usize, rows: &Log<T>, group: impl Fn(&T) -> Option<u32>) -> Groups {
-        let mut starts = vec![0; count + 1];
-        let mut groups = Vec::with_capacity(rows.len() as usize);
-        for row in rows.iter() {
-            let group = group(row).unwrap_or(count as u32);
-            starts[group as usize] += 1;
-            groups.push(group);
-        }
-        let mut sum = 0;
-        starts.iter_mut().for_each(|start| sum += std::mem::replace(start, sum));
-        let (mut next, mut places) = (starts.clone(), vec![0; starts[count] as usize]);
-        for (place, &group) in (0..).zip(&groups).filter(|(_, group)| (**group as usize) < count) {
-            let next = &mut next[group as usize];
-            places[*next as usize] = place;
-            *next += 1;
-        }
-        Groups { places, starts }
-    }
-
-    fn start(&self, group: usize) -> usize {
-        self.starts[group] as usize
-    }
-
-    fn of(&self, group: usize) -> &[u32] {
-        &self.places[self.starts[group] as usize..self.starts[group + 1] as usize]
-    }
-
-    fn of_mut(&mut self, group: usize) -> &mut [u32] {
-        &mut self.places[self.starts[group] as usize..self.starts[group + 1] as usize]
     }
 }
