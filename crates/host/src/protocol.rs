@@ -141,7 +141,7 @@ macro_rules! protocols {
             }
 
             /// That of an endpoint.
-            #[inline]
+            #[inline(always)]
             pub(super) fn of(&self, protocol: Protocol, endpoint: EndpointIndex) -> StateRef<'_> {
                 match protocol.kind {
                     $(ProtocolKind::$protocol => {
@@ -488,7 +488,7 @@ impl TransportStates {
 
 impl Nics {
     /// The state of an endpoint's transport.
-    #[inline]
+    #[inline(always)]
     pub fn state(&self, endpoint: EndpointIndex) -> StateRef<'_> {
         self.states.of(self.endpoints[endpoint].protocol, endpoint)
     }

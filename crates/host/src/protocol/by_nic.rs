@@ -163,6 +163,7 @@ fn wake<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut Wires, en
     }
 }
 
+#[inline(always)]
 fn take_data<E: ConnectionEnd + ProtocolState>(
     hosts: &mut Hosts,
     wires: &mut Wires,
@@ -272,6 +273,7 @@ fn attach(packets: &mut Packets, blocks: SackBlocks, packet: &mut Packet) {
     }
 }
 
+#[inline(always)]
 fn take_answer<E: ConnectionEnd + ProtocolState>(
     hosts: &mut Hosts,
     wires: &mut Wires,
