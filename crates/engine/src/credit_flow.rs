@@ -35,13 +35,29 @@ impl Wires {
     /// A packet of so many units leaves the buffer of a port at `time`, now or later: its credits travel back.
     #[inline(always)]
     pub fn free_credits(&mut self, port: PortIndex, priority: u8, units: u32, time: Time) {
-        if !self.credits.cover(priority) {
-            return;
+        if units > 0 {
+            let credits = &mut self.credits.ports[port];
+            credits.channels[usize::from(priority)].held -= units;
+            let arrival = time + credits.return_delay;
+            self.return_credits(port, ReturnedCredits { priority, units }, arrival);
         }
-        let credits = &mut self.credits.ports[port];
-        credits.channels[usize::from(priority)].held -= units;
-        let arrival = time + credits.return_delay;
-        let returned = ReturnedCredits { priority, units };
+    }
+
+    /// A packet of so many units is in the buffer of a port until `time`, now or later, and its credits travel back by
+    /// then: it holds none.
+    #[inline(always)]
+    pub fn pass_credits(&mut self, port: PortIndex, priority: u8, units: u32, time: Time) {
+        if units > 0 {
+            let credits = &self.credits.ports[port];
+            let channel = &credits.channels[usize::from(priority)];
+            debug_assert!(channel.held + units <= channel.buffer, "a packet with credits has room");
+            let arrival = time + credits.return_delay;
+            self.return_credits(port, ReturnedCredits { priority, units }, arrival);
+        }
+    }
+
+    #[inline(always)]
+    fn return_credits(&mut self, port: PortIndex, returned: ReturnedCredits, arrival: Time) {
         self.post_bits(self.ports[port].peer, Kind::CreditsArrive, returned.to_index(), arrival, 0);
     }
 
@@ -70,8 +86,8 @@ impl Wires {
 
     /// A packet is lost as it comes in by a port: the room for it there is free at once.
     pub fn free_credits_of_lost(&mut self, port: PortIndex, packet: &Packet) {
-        self.credits.hold(port, packet);
-        self.free_credits(port, packet.priority, self.credits.units(packet.wire), self.now);
+        let units = self.credits.units(packet.priority, packet.wire);
+        self.pass_credits(port, packet.priority, units, self.now);
     }
 }
 
@@ -93,7 +109,7 @@ impl Wires {
             match event.key.kind() {
                 Kind::Arrive | Kind::Deliver | Kind::ArriveDamaged | Kind::Stored => {
                     let Packet { priority, wire, .. } = self.packets[event.packet()];
-                    ports[event.key.place()][usize::from(priority)].packets += self.credits.units(wire);
+                    ports[event.key.place()][usize::from(priority)].packets += self.credits.units(priority, wire);
                 }
                 Kind::CreditsArrive => {
                     let returned = ReturnedCredits::from_index(event.key.index());

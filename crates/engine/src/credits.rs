@@ -39,6 +39,9 @@ pub struct PortCredits {
     pub return_delay: Duration,
     /// Classes whose first packet lacks credits, a bit each.
     pub blocked_classes: u8,
+    /// Least units that a packet lacks which waits for this output of a crossbar, where all that wait were found to
+    /// lack some; otherwise 0.
+    pub lacking_min: u32,
     /// Credits of each priority.
     pub channels: [ChannelCredits; Priority::COUNT],
 }
@@ -86,7 +89,7 @@ impl PortCredits {
             0 => ChannelCredits::NONE,
             _ => ChannelCredits { available: limit, limit, buffer, ..ChannelCredits::NONE },
         };
-        PortCredits { return_delay, blocked_classes: 0, channels: std::array::from_fn(channel) }
+        PortCredits { return_delay, blocked_classes: 0, lacking_min: 0, channels: std::array::from_fn(channel) }
     }
 }
 
@@ -138,10 +141,11 @@ impl CreditCounters {
         self.priorities & 1 << priority != 0
     }
 
-    /// Returns the units that a packet of `wire` bytes takes of a buffer.
+    /// Returns the units that a packet of `wire` bytes takes of the buffer of a priority: none of one that is not under
+    /// credits.
     #[inline]
-    pub fn units(&self, wire: u32) -> u32 {
-        (wire - PREAMBLE_AND_GAP).div_ceil(self.unit)
+    pub fn units(&self, priority: u8, wire: u32) -> u32 {
+        if self.cover(priority) { (wire - PREAMBLE_AND_GAP).div_ceil(self.unit) } else { 0 }
     }
 
     /// Credits of a virtual channel at a port.
@@ -153,44 +157,43 @@ impl CreditCounters {
     /// Whether the far end of `port` has room for a packet of `wire` bytes.
     #[inline]
     pub fn suffice(&self, port: PortIndex, priority: u8, wire: u32) -> bool {
-        self.suffice_for(port, priority, self.units(wire))
+        self.suffice_for(port, priority, self.units(priority, wire))
     }
 
     /// Whether the far end of `port` has room for so many units.
     #[inline]
     pub fn suffice_for(&self, port: PortIndex, priority: u8, units: u32) -> bool {
-        !self.cover(priority) || self.ports[port].channels[usize::from(priority)].available >= units
+        self.ports[port].channels[usize::from(priority)].available >= units
     }
 
     /// A packet is sent by `port`: its room at the far end is taken.
     #[inline]
     pub fn take(&mut self, port: PortIndex, packet: &Packet) {
-        self.take_for(port, packet.priority, self.units(packet.wire));
+        self.take_for(port, packet.priority, self.units(packet.priority, packet.wire));
     }
 
     /// `port` sends so many units with a priority: their room at the far end is taken.
     #[inline]
     pub fn take_for(&mut self, port: PortIndex, priority: u8, units: u32) {
-        if self.cover(priority) {
-            let channel = self.channel(port, priority);
-            debug_assert!(channel.available >= units, "nothing is sent without credits");
-            channel.available -= units;
-        }
+        let channel = self.channel(port, priority);
+        debug_assert!(channel.available >= units, "nothing is sent without credits");
+        channel.available -= units;
     }
 
     /// A packet that `port` has sent is lost on a link that fails: its credits are back at once.
     #[inline]
     pub fn restore(&mut self, port: PortIndex, packet: &Packet) {
-        if self.cover(packet.priority) {
-            let units = self.units(packet.wire);
+        let units = self.units(packet.priority, packet.wire);
+        if units > 0 {
+            self.ports[port].lacking_min = 0;
             self.channel(port, packet.priority).available += units;
         }
     }
 
     /// A packet that was held is about to be held anew.
     pub fn unhold(&mut self, port: PortIndex, packet: &Packet) {
-        if self.cover(packet.priority) {
-            let units = self.units(packet.wire);
+        let units = self.units(packet.priority, packet.wire);
+        if units > 0 {
             self.channel(port, packet.priority).held -= units;
         }
     }
@@ -198,15 +201,15 @@ impl CreditCounters {
     /// A packet is in the buffer of `port`.
     #[inline]
     pub fn hold(&mut self, port: PortIndex, packet: &Packet) {
-        self.hold_for(port, packet.priority, self.units(packet.wire));
+        let units = self.units(packet.priority, packet.wire);
+        if units > 0 {
+            self.hold_for(port, packet.priority, units);
+        }
     }
 
     /// So many units of a priority are in the buffer of `port`.
     #[inline]
     pub fn hold_for(&mut self, port: PortIndex, priority: u8, units: u32) {
-        if !self.cover(priority) {
-            return;
-        }
         let channel = self.channel(port, priority);
         channel.held += units;
         debug_assert!(channel.held <= channel.buffer, "a packet with credits has room");

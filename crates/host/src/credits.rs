@@ -26,7 +26,7 @@ impl Nics {
     #[inline(never)]
     pub fn take_credits(&mut self, wires: &mut Wires, host: HostIndex, class: usize, handle: Handle) -> bool {
         let (port, packet) = (self.hosts[host].port, &wires.packets[handle]);
-        let (priority, units) = (packet.priority, wires.credits.units(packet.wire));
+        let (priority, units) = (packet.priority, wires.credits.units(packet.priority, packet.wire));
         let has_credits = wires.credits.suffice_for(port, priority, units);
         if has_credits {
             wires.credits.take_for(port, priority, units);
@@ -41,7 +41,7 @@ impl Nics {
     #[inline(never)]
     pub fn hold_until(&mut self, wires: &mut Wires, time: Time, host: HostIndex, handle: Handle) {
         let (port, packet) = (self.hosts[host].port, &wires.packets[handle]);
-        wires.credits.hold(port, packet);
-        wires.free_credits(port, packet.priority, wires.credits.units(packet.wire), time);
+        let (priority, units) = (packet.priority, wires.credits.units(packet.priority, packet.wire));
+        wires.pass_credits(port, priority, units, time);
     }
 }

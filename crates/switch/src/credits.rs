@@ -27,16 +27,17 @@ impl Switches {
             return false;
         }
         let packet = wires.packets[handle];
-        wires.credits.hold(ingress, &packet);
         let port = &wires.ports[egress];
         let is_idle = port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled;
         if is_idle
             && wires.credits.suffice(egress, wires.next_priority(egress, handle), wires.next_wire(egress, handle))
         {
-            wires.free_credits(ingress, packet.priority, wires.credits.units(packet.wire), wires.now);
+            let units = wires.credits.units(packet.priority, packet.wire);
+            wires.pass_credits(ingress, packet.priority, units, wires.now);
             self.start_with_credits(wires, egress, handle, false);
             return false;
         }
+        wires.credits.hold(ingress, &packet);
         let is_taken =
             wires.credits.cover(packet.priority) || self.admit_beside_credits(wires, ingress, egress, class, handle);
         if is_taken {
@@ -83,7 +84,8 @@ impl Switches {
         let held = wires.packets[handle];
         self.start_with_credits(wires, egress, handle, others_wait);
         if wires.credits.cover(held.priority) {
-            wires.free_credits(held.ingress, held.priority, wires.credits.units(held.wire), wires.now);
+            let units = wires.credits.units(held.priority, held.wire);
+            wires.free_credits(held.ingress, held.priority, units, wires.now);
         } else {
             self.release(wires, egress, Held::of(&held));
         }

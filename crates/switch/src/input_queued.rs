@@ -21,7 +21,7 @@ mod passage;
 
 use std::collections::BTreeMap;
 
-use etherweave_engine::packet::{Handle, NO_PACKET};
+use etherweave_engine::packet::{Handle, NO_PACKET, Packet};
 use etherweave_engine::{
     Wires, frame::size::PREAMBLE_AND_GAP, memory::prefetch, packet_list::PacketList, params::Arbiter, port::Port,
 };
@@ -123,15 +123,17 @@ struct BufferedPacket {
     handle: Handle,
     /// Bytes that it has there [B on the wire].
     wire: u32,
-    /// Credits that it holds there.
+    /// Credits that it takes of it.
     units: u32,
+    /// Whether these are counted as held: not of a packet that passes without a stay.
+    is_held: bool,
 }
 
 impl BufferedPacket {
     #[inline(always)]
     fn of(wires: &Wires, handle: Handle) -> BufferedPacket {
-        let wire = wires.packets[handle].wire;
-        BufferedPacket { handle, wire, units: wires.credits.units(wire) }
+        let Packet { priority, wire, .. } = wires.packets[handle];
+        BufferedPacket { handle, wire, units: wires.credits.units(priority, wire), is_held: true }
     }
 }
 

@@ -29,8 +29,7 @@ impl Switches {
         let packet = &mut wires.packets[handle];
         packet.ingress = ingress;
         let (priority, wire, stored) = (packet.priority, packet.wire, packet.stored());
-        let (tail, units) = (wires.tail_time_of(ingress, wire), wires.credits.units(wire));
-        wires.credits.hold_for(ingress, priority, units);
+        let (tail, units) = (wires.tail_time_of(ingress, wire), wires.credits.units(priority, wire));
         if cfg!(debug_assertions) {
             self.crossbars.meters[ingress].enter(wires.now, handle);
         }
@@ -40,23 +39,24 @@ impl Switches {
         let is_free = port.input_free <= wires.now && !port.input_wakes;
         let input = InputQueueIndex::of(ingress, priority);
         if is_free && port.occupied & 1 << priority == 0 {
-            let packet = BufferedPacket { handle, wire, units };
+            let packet = BufferedPacket { handle, wire, units, is_held: false };
             let (egress, demand) = self.demand(wires, ingress, packet);
             if self.passes(wires, ingress, egress, handle, demand) {
                 self.crossbars.queues[input].packets.pass(stored);
                 return self.grant(wires, input, egress, packet, demand);
             }
-            self.join_input(wires, input, handle);
+            self.join_input(wires, input, handle, units);
             self.wait_for_output(wires, input, egress, handle, demand);
         } else {
-            self.join_input(wires, input, handle);
+            self.join_input(wires, input, handle, units);
             if !is_free {
                 self.wake_input(wires, ingress);
             }
         }
     }
 
-    fn join_input(&mut self, wires: &mut Wires, input: InputQueueIndex, handle: Handle) {
+    fn join_input(&mut self, wires: &mut Wires, input: InputQueueIndex, handle: Handle, units: u32) {
+        wires.credits.hold_for(input.port(), input.priority(), units);
         self.crossbars.ports[input.port()].occupied |= 1 << input.priority();
         self.crossbars.queues[input].packets.enqueue(&mut wires.packets, handle);
     }
@@ -121,7 +121,7 @@ impl Switches {
             }
         };
         let units = match wires.constants.rewrites_packets {
-            true => wires.credits.units(wires.next_wire(egress, handle)),
+            true => wires.credits.units(priority, wires.next_wire(egress, handle)),
             false => packet.units,
         };
         (egress, Demand::new(priority, units))
@@ -149,6 +149,7 @@ impl Switches {
         demand: Demand,
     ) {
         self.crossbars.enlist(input, egress, demand);
+        wires.credits.ports[egress].lacking_min = 0;
         let ingress = input.port();
         if self.would_underrun(wires, ingress, egress, handle) {
             let port = &mut self.crossbars.ports[ingress];
@@ -184,7 +185,9 @@ impl Switches {
             }
             return;
         }
-        self.serve_waiting(wires, egress);
+        if wires.credits.ports[egress].lacking_min == 0 {
+            self.serve_waiting(wires, egress);
+        }
     }
 
     #[inline(never)]
@@ -203,18 +206,21 @@ impl Switches {
     }
 
     /// Chooses, of the input queues that wait for an output and may go, the one to serve. Those that lack credits begin
-    /// to wait for them.
+    /// to wait for them: if all do, nothing goes before so many have come.
     fn choose(&mut self, wires: &mut Wires, egress: PortIndex) -> Option<InputQueueIndex> {
         let (mut least, mut chosen, mut lacking) = (u64::MAX, END, 0u8);
+        let (mut lacking_min, mut is_input_busy) = (u32::MAX, false);
         let mut next = self.crossbars.ports[egress].first;
         while next != END && least > 0 {
             let (input, InputQueue { demand, behind, .. }) = (next, self.crossbars.queues[next]);
             next = behind;
             if self.crossbars.ports[input.port()].input_free > wires.now {
+                is_input_busy = true;
                 continue;
             }
             if !wires.credits.suffice_for(egress, demand.priority(), demand.units()) {
                 lacking |= 1 << demand.priority();
+                lacking_min = lacking_min.min(demand.units());
                 continue;
             }
             let turn = self.crossbars.turn_of(input, egress);
@@ -223,6 +229,9 @@ impl Switches {
             }
         }
         priorities(lacking).for_each(|priority| wires.credits.begin_wait(egress, priority as u8, wires.now));
+        if chosen == END && !is_input_busy {
+            wires.credits.ports[egress].lacking_min = lacking_min;
+        }
         (chosen != END).then_some(chosen)
     }
 
@@ -290,6 +299,10 @@ impl Switches {
         if port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled {
             return self.leave_output(wires, input, egress, packet, false);
         }
+        if !packet.is_held {
+            wires.credits.hold_for(input.port(), input.priority(), packet.units);
+        }
+        let port = &wires.ports[egress];
         let is_awaited = port.free_scheduled;
         let class = wires.constants.scheduler.class(priority);
         wires.ports[egress].enqueue(class, &mut wires.packets, packet.handle);
@@ -310,7 +323,10 @@ impl Switches {
     ) {
         self.rewrite(wires, egress, packet.handle);
         wires.start(egress, packet.handle, others_wait);
-        wires.free_credits(input.port(), input.priority(), packet.units, wires.now);
+        match packet.is_held {
+            true => wires.free_credits(input.port(), input.priority(), packet.units, wires.now),
+            false => wires.pass_credits(input.port(), input.priority(), packet.units, wires.now),
+        }
     }
 
     /// The link of an output is free.
@@ -328,11 +344,25 @@ impl Switches {
     /// Credits of an output have come back, which its first packet may have awaited.
     #[inline(always)]
     pub fn credits_at_output(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8, is_awaited: bool) {
+        self.report_queue(wires, egress, priority);
+        let credits = &mut wires.credits.ports[egress];
+        let is_short = credits.channels[usize::from(priority)].available < credits.lacking_min;
+        if is_short && self.still_waits(wires, egress, priority) {
+            return;
+        }
+        wires.credits.ports[egress].lacking_min = 0;
         if is_awaited {
             wires.credits.end_wait(egress, priority, wires.now);
         }
-        self.report_queue(wires, egress, priority);
         self.serve_output(wires, egress);
+    }
+
+    /// Whether a packet of a priority could leave by an output, which has room, but for its credits.
+    fn still_waits(&self, wires: &Wires, egress: PortIndex, priority: u8) -> bool {
+        let crossbars = &self.crossbars;
+        let is_free = |input: InputQueueIndex| crossbars.ports[input.port()].input_free <= wires.now;
+        let waits = |input| crossbars.queues[input].demand.priority() == priority && is_free(input);
+        crossbars.waiting(egress).any(waits)
     }
 
     fn wake_input(&mut self, wires: &mut Wires, port: PortIndex) {
@@ -378,7 +408,7 @@ impl Switches {
             let next = |&handle: &Handle| Some(wires.packets[handle].next).filter(|&next| next != NO_PACKET);
             for handle in std::iter::successors(Some(port.first(class)), next) {
                 let priority = usize::from(wires.next_priority(egress, handle));
-                units[priority] += wires.credits.units(wires.next_wire(egress, handle));
+                units[priority] += wires.credits.units(priority as u8, wires.next_wire(egress, handle));
             }
         }
         units
