@@ -139,6 +139,11 @@ pub trait TransportParams {
     /// The most payload of a packet [B].
     fn payload(&self) -> Bytes;
 
+    /// Longest timer by which congestion control changes a rate in cycles; 0 where acknowledgements alone do.
+    fn control_cycle(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Its name in an error: a key where one states it.
     fn payload_name(&self) -> &'static str {
         "the payload of a packet"

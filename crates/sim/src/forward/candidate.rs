@@ -23,7 +23,7 @@ impl Places {
     /// Whether the same loops and messages go on.
     fn are_those_of(&self, other: &Places) -> bool {
         let is_same_loop = |(own, other): (&JobLoop, &JobLoop)| own.is_that_of(other);
-        let is_same_message = |(own, other): (&MessagePlace, &MessagePlace)| own.is_that_of(other);
+        let is_same_message = |(own, other): (&MessagePlace, &MessagePlace)| own.message() == other.message();
         (self.loops.len(), self.messages.len()) == (other.loops.len(), other.messages.len())
             && self.loops.iter().zip(&other.loops).all(is_same_loop)
             && self.messages.iter().zip(&other.messages).all(is_same_message)

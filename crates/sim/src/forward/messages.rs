@@ -31,18 +31,20 @@ pub(super) struct MessagePlace {
     /// Next byte never sent.
     next: u64,
     /// All below is acknowledged.
-    acknowledged: u64,
+    pub acknowledged: u64,
     acknowledged_at: Time,
+    /// Window of the connection [B].
+    pub window: u64,
     /// Payload of a packet [B].
     packet: u64,
 }
 
-wire! { MessagePlace { sender, start, end, next, acknowledged, acknowledged_at, packet } }
+wire! { MessagePlace { sender, start, end, next, acknowledged, acknowledged_at, window, packet } }
 
 impl MessagePlace {
-    /// Whether it is the same message.
-    pub fn is_that_of(&self, other: &MessagePlace) -> bool {
-        (self.sender, self.start, self.end) == (other.sender, other.start, other.end)
+    /// The message: its sender, and where it begins and ends in the stream.
+    pub fn message(&self) -> (u32, u64, u64) {
+        (self.sender, self.start, self.end)
     }
 
     /// Bytes acknowledged since.
@@ -112,6 +114,7 @@ impl OpenMessages {
                         next: message.next,
                         acknowledged: message.acknowledged,
                         acknowledged_at: sent.acknowledged_at,
+                        window: nics.state(index).send_state(at, &shard.wires.constants).window,
                         packet: transport.payload().get(),
                     });
                     (message.start, message.end)

@@ -23,13 +23,16 @@ use etherweave_primitives::{Duration, Time, mix};
 use etherweave_workload::{LoopPlace, Share};
 
 use candidate::{Candidate, Passes, Places, fewest_messages};
-use messages::{Stops, shorten};
+use messages::{MessagePlace, Stops, shorten};
 pub use series::SkipLevel;
 use series::{Prospect, Series, Turn, parts, percent};
 use standing::{ExpectedTurn, Standing};
 
 use crate::report::{Repeated, SkipRow};
 use crate::{loop_watch::LoopWatch, run::Simulation, run::StopReason, shard::Shard};
+
+/// Cycles of congestion control that four batches have at least.
+const CYCLES_MIN: u64 = 8;
 
 /// Turns of messages among which a period is looked for before they are made longer.
 const TURNS_MAX: usize = 128;
@@ -70,6 +73,8 @@ pub(crate) struct FastForward {
     from: Time,
     job: Option<(u32, u32)>,
     stops: Stops,
+    /// Messages in progress at the last turn; none at that of a loop.
+    messages: Vec<MessagePlace>,
     series: Series,
     /// Turns that may stand for others, by level.
     candidates: [Option<Candidate>; SkipLevel::ALL.len()],
@@ -103,6 +108,7 @@ impl FastForward {
             from,
             job,
             stops,
+            messages: Vec::new(),
             series,
             candidates,
             shadow,
@@ -161,6 +167,24 @@ impl FastForward {
             self.obstacle = Some(format!("no rank is in a loop of {times} repetitions or more, and {reason}"));
         }
         self.restart();
+    }
+
+    /// Expectation of turns to come; that within messages, by their rates, has batches of several cycles of congestion
+    /// control.
+    ///
+    /// # Errors
+    /// The reason why there is none, where it has a name.
+    fn prospect(&self, level: SkipLevel, cycle: Duration) -> Result<Prospect, Option<String>> {
+        let prospect = self.series.prospect(level, self.limits.error, self.is_complete)?;
+        let is_long = prospect.span >= cycle * CYCLES_MIN;
+        let is_within = level == SkipLevel::Steady && self.series.has_messages();
+        let reason = || Some("batches of turns have fewer than two cycles of congestion control".to_owned());
+        if is_within && !is_long { Err(reason()) } else { Ok(prospect) }
+    }
+
+    /// Turns of messages after which they are made longer: with an error batches of them grow before.
+    fn turns_max(&self) -> usize {
+        if self.limits.error == Share::NONE { TURNS_MAX } else { 4 * TURNS_MAX }
     }
 
     /// A turn of a loop of the watched job, by which those of its other ranks are expected.
@@ -282,15 +306,20 @@ impl Simulation {
         forward.has_turned = true;
         let key = |place: LoopPlace| (place.first, place.times);
         let is_other = |last: &Turn| key(last.place) != key(place) || last.place.done >= place.done;
-        if forward.series.last().is_some_and(is_other) || !goes_on {
+        let messages = |all: &[MessagePlace]| all.iter().map(MessagePlace::message).collect::<Vec<_>>();
+        let are_others = messages(&forward.messages) != messages(&places.messages);
+        if forward.series.last().is_some_and(is_other) || are_others || !goes_on {
             forward.restart();
-        } else if !is_of_loop && forward.limits.error == Share::NONE && forward.series.len() > TURNS_MAX {
+        } else if !is_of_loop && forward.series.len() > forward.turns_max() {
             forward.stops.lengthen();
             forward.restart();
         }
         let packets = if has_streams { packets } else { 0 };
         let (offsets, waits_since) = (offsets.map(|sum| sum as i64), waits_since.unwrap_or(Time::MAX));
-        forward.series.push(Turn { time, place, digest, offsets, slow, waits_since, packets });
+        forward.messages.clone_from(&places.messages);
+        let acknowledged = places.messages.iter().map(|message| message.acknowledged).collect();
+        let windows = places.messages.iter().map(|message| message.window).collect();
+        forward.series.push(Turn { time, place, digest, offsets, slow, waits_since, packets, acknowledged, windows });
         let is_complete = left_out.is_none();
         forward.is_complete = is_complete;
         forward.has_ended = !is_complete && forward.limits.error == Share::NONE;
@@ -301,6 +330,9 @@ impl Simulation {
             forward.candidates = [None, None];
             return;
         }
+        let transports = self.shards.first().map(|shard| &shard.wires.constants.params);
+        let cycles = transports.into_iter().flat_map(|params| params.transports()).map(|own| own.control_cycle());
+        let cycle = cycles.max().unwrap_or_default();
         for level in SkipLevel::ALL {
             let candidate = forward.candidates[level as usize].take();
             let candidate = candidate.filter(|candidate| candidate.is_expected(&forward.series, &places));
@@ -312,7 +344,7 @@ impl Simulation {
                     }
                 }
                 Some(candidate) => forward.candidates[level as usize] = Some(candidate),
-                None => match forward.series.prospect(level, forward.limits.error, is_complete) {
+                None => match forward.prospect(level, cycle) {
                     Ok(prospect) => {
                         let (before, start) = (self.counters(at, processes), forward.series.len());
                         let candidate = Candidate { prospect, start, places: places.clone(), before, from: at };
@@ -338,19 +370,21 @@ impl Simulation {
     ) -> Result<(), String> {
         let Prospect { level, turns, span } = candidate.prospect;
         let period = forward.series.span(turns);
-        let difference = parts(period.as_ps().abs_diff(span.as_ps()), period.as_ps());
+        let difference = forward.series.difference_from(turns, span);
         let allowed = if level == SkipLevel::Steady { forward.limits.error.parts() } else { 0 };
         let own = forward.job.map_or(0, |(job, _)| job);
         let passes = candidate.passes(places);
         // A repetition or a message more or less of another job is a part of them.
         let is_enough = |count: u64| count > 0 && (allowed == 0 || Share::PARTS / count <= allowed);
         let is_known = |&(job, passes): &(u32, u32)| passes > 0 && (job == own || is_enough(passes.into()));
-        let times = places.times_left(&passes).min(end.since(at).as_ps() / period.as_ps().max(1)) as u32;
+        let is_by_rates = level == SkipLevel::Steady && forward.series.has_messages();
+        let times_max = if is_by_rates { forward.series.times_max(turns, forward.limits.error) } else { u64::MAX };
+        let times = places.times_left(&passes).min(times_max).min(end.since(at).as_ps() / period.as_ps().max(1)) as u32;
         if times == 0 {
             return Err(format!("fewer repetitions are left than the {turns} that would stand for them"));
         }
         if difference > allowed {
-            return Err(format!("{turns} repetitions last {} more or less than those before", percent(difference)));
+            return Err(format!("{turns} repetitions differ by {} from those before", percent(difference)));
         }
         if level == SkipLevel::Steady {
             forward.series.check_steady(turns, forward.limits.error)?;

@@ -86,7 +86,7 @@ impl Digest {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Turn {
     /// Time of the turn.
     pub time: Time,
@@ -102,6 +102,10 @@ pub(super) struct Turn {
     pub waits_since: Time,
     /// Packet-hops since the start of the run, of jobs without a loop too; 0 where all have loops.
     pub packets: u64,
+    /// Bytes acknowledged of each message in progress, where turns are of messages.
+    pub acknowledged: Vec<u64>,
+    /// Windows of their connections [B].
+    pub windows: Vec<u64>,
 }
 
 /// Why turns to come are known.
@@ -270,8 +274,7 @@ impl Series {
         let left = self.last().map_or(0, |turn| turn.place.times - turn.place.done);
         let repetition = self.span(turns).as_ps() as f64 / turns as f64;
         let drift = self.drift(turns) * f64::from(left);
-        let times = ("times", self.spread(turns, |turn| turn.time.as_ps()));
-        for (name, spread) in [times, ("packet-hops", self.spread(turns, |turn| turn.packets))] {
+        for (name, spread) in self.spreads(turns) {
             if spread > error.parts() {
                 let batch = turns / BATCHES;
                 return Err(format!("{name} of batches of {batch} repetitions differ by {}", percent(spread)));
@@ -294,6 +297,64 @@ impl Series {
             return Err(format!("connections acknowledge data less often than in {turns} repetitions"));
         }
         Ok(())
+    }
+
+    /// Largest less smallest growth over batches of the last turns, by the mean, of what must not change [parts of
+    /// [`Share::PARTS`]].
+    fn spreads(&self, turns: usize) -> Vec<(&'static str, u64)> {
+        if self.has_messages() {
+            let rates = self.rates(turns / BATCHES, BATCHES);
+            let spread = |rates: &Vec<u64>| {
+                let [least, most] = [rates.iter().min(), rates.iter().max()].map(|rate| rate.copied().unwrap_or(0));
+                parts(most - least, rates.iter().sum::<u64>() / BATCHES as u64)
+            };
+            return vec![("rates of messages", rates.iter().map(spread).max().unwrap_or(0))];
+        }
+        let times = ("times", self.spread(turns, |turn| turn.time.as_ps()));
+        vec![times, ("packet-hops", self.spread(turns, |turn| turn.packets))]
+    }
+
+    /// Whether turns are of messages.
+    pub fn has_messages(&self) -> bool {
+        self.last().is_some_and(|turn| !turn.acknowledged.is_empty())
+    }
+
+    /// Rates of each message in so many batches of the last turns, the last batch first [B/ms].
+    fn rates(&self, batch: usize, batches: usize) -> Vec<Vec<u64>> {
+        let last = self.len() - 1;
+        let ends = || (0..batches).map(|number| (last - (number + 1) * batch, last - number * batch));
+        let rate = |message: usize, (from, to): (usize, usize)| {
+            let (from, to) = (&self.turns[from], &self.turns[to]);
+            let bytes = u128::from(to.acknowledged[message] - from.acknowledged[message]);
+            (bytes * u128::from(Duration::from_ms(1).as_ps()) / u128::from(to.time.since(from.time).as_ps())) as u64
+        };
+        let messages = 0..self.turns[last].acknowledged.len();
+        messages.map(|message| ends().map(|range| rate(message, range)).collect()).collect()
+    }
+
+    /// Difference between the last turns and what as many before predicted, which took `span`: of their time, or of the
+    /// rate of a message [parts of [`Share::PARTS`]].
+    pub fn difference_from(&self, turns: usize, span: Duration) -> u64 {
+        if self.has_messages() && self.len() > 2 * turns {
+            let difference = |rates: &Vec<u64>| parts(rates[0].abs_diff(rates[1]), rates[1]);
+            return self.rates(turns, 2).iter().map(difference).max().unwrap_or(0);
+        }
+        let own = self.span(turns).as_ps();
+        parts(own.abs_diff(span.as_ps()), own)
+    }
+
+    /// How often the last turns may stand for others so that a drift of rates and windows, like that from as many turns
+    /// before to them, is within the error on average; without turns of messages as often as can be.
+    pub fn times_max(&self, turns: usize, error: Share) -> u64 {
+        let half = |[before, after]: [u64; 2]| parts(before.abs_diff(after), before.max(after)) / 2;
+        let rates = self.rates(turns, 2).into_iter().map(|rates| half([rates[1], rates[0]]));
+        let windows = (0..self.last().map_or(0, |turn| turn.windows.len())).map(|message| {
+            let sum = |turns: &[Turn]| turns.iter().map(|turn| turn.windows[message]).sum::<u64>();
+            let (before, after) = self.turns[self.len() - 2 * turns..].split_at(turns);
+            half([before, after].map(sum))
+        });
+        let drift = rates.chain(windows).max().unwrap_or(0);
+        error.parts().checked_div(drift).unwrap_or(u64::MAX)
     }
 
     /// Whether the mean of a batch of the last turns lies outside of all values of another batch: a part of the state
@@ -340,6 +401,14 @@ impl Series {
     /// that of the last ones [parts of [`Share::PARTS`]].
     pub fn deviation(&self, turns: usize) -> u64 {
         let (last, batch) = (self.len() - 1, turns / BATCHES);
+        if self.has_messages() {
+            let mean = |rates: &Vec<u64>| rates[..BATCHES].iter().sum::<u64>() / BATCHES as u64;
+            let deviation = |rates: &Vec<u64>| {
+                let deviations = rates.iter().map(|&rate| rate.abs_diff(mean(rates)));
+                parts(deviations.max().unwrap_or(0), mean(rates))
+            };
+            return self.rates(batch, 2 * BATCHES).iter().map(deviation).max().unwrap_or(0);
+        }
         let mean = self.span(turns) / BATCHES as u64;
         let spans = (0..2 * BATCHES).map(|number| last - number * batch);
         let deviations =
@@ -383,7 +452,8 @@ mod tests {
             let place = LoopPlace { first: 0, times: 1000, done };
             let digest = Digest { connections: states, ..Digest::default() };
             let (offsets, slow, waits_since) = ([0; PROJECTIONS], [0; SLOW.len()], Time::MAX);
-            series.push(Turn { time, place, digest, offsets, slow, waits_since, packets: 0 });
+            let (packets, acknowledged, windows) = (0, Vec::new(), Vec::new());
+            series.push(Turn { time, place, digest, offsets, slow, waits_since, packets, acknowledged, windows });
         }
         series
     }

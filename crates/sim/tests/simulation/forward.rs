@@ -337,3 +337,55 @@ fn messages_under_pauses_keep_their_tables() {
         shortened(&tree(roce(), &workload), workload.name());
     }
 }
+
+/// Completion times of streams and iterations, and the end of the run [ps].
+fn completions(report: &Report) -> Vec<f64> {
+    let streams = report.streams.iter().map(|row| row.end.since(row.start).as_ps());
+    let iterations = report.iterations.iter().map(|row| row.duration.as_ps());
+    streams.chain(iterations).chain([report.totals.end.as_ps()]).map(|ps| ps as f64).collect()
+}
+
+/// Flows of two sources to one host, and of a random permutation, at switches that mark; by congestion control.
+fn controlled() -> Vec<(&'static str, Experiment)> {
+    let (message, bytes, iterations) = (Bytes::new(200_000_000), Bytes::new(100_000_000), 1);
+    let (sources, outstanding) = (2, 1);
+    let incast = Incast { sources, message, messages: Some(1), outstanding, ..Incast::default() };
+    let permutation = Permutation { ranks: 8, bytes, iterations, ..Permutation::default() };
+    let workloads = [Workload::Incast(incast), Workload::Permutation(permutation)];
+    let (queue_min, queue_max) = (Bytes::new(100_000), Bytes::new(400_000));
+    let marking = EcnMarking { queue_min, queue_max, share_max: 0.2, mark_at: MarkAt::Dequeue, last_hop: true };
+    let controls = settling().into_iter().filter(|(name, _)| ["hpcc", "dcqcn", "swift"].contains(name));
+    let experiments = controls.flat_map(|(name, transport)| {
+        let ecn = transport.heeds_marks().then_some(marking);
+        let mut params = SimParams { transport, ..roce() };
+        params.switch.ecn = ecn;
+        workloads.each_ref().map(|workload| (name, tree(params.clone(), workload)))
+    });
+    experiments.collect()
+}
+
+/// Rates of DCQCN move against each other in tens of milliseconds, so that little of it is skipped.
+#[test]
+fn messages_at_steady_rates_end_at_the_times_of_the_full_run() {
+    let mut errors = Vec::new();
+    for (number, (name, full)) in controlled().into_iter().enumerate() {
+        let skipping = forwarded(&full, Share::percent(1));
+        let (expected, report) = (run(&full, 1), run(&skipping, 1));
+        let skipped: u64 = report.skips.iter().map(|row| row.events).sum();
+        let is_incast = number % 2 == 0;
+        assert!(
+            2 * skipped > report.totals.events || name == "dcqcn" || !is_incast,
+            "{name}: {:?}",
+            report.skip_obstacle
+        );
+        assert_eq!(measured(&run(&skipping, 3)), measured(&report), "{name}");
+        if skipped == 0 {
+            continue;
+        }
+        let pairs = completions(&report).into_iter().zip(completions(&expected));
+        errors.extend(pairs.map(|(own, full)| (own / full - 1.0).abs()));
+    }
+    errors.sort_by(f64::total_cmp);
+    let (median, worst) = (errors[errors.len() / 2], errors[errors.len() - 1]);
+    assert!(median <= 0.005 && worst <= 0.02, "{median}, at most {worst}");
+}

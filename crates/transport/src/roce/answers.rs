@@ -113,6 +113,10 @@ impl TransportParams for RoceParams {
         self.path_mtu
     }
 
+    fn control_cycle(&self) -> Duration {
+        self.dcqcn.as_ref().map_or(Duration::ZERO, |dcqcn| dcqcn.rpg_time_reset.max(dcqcn.dce_tcp_rtt))
+    }
+
     /// A packet that may arrive out of order names its place itself.
     fn headers(&self) -> Headers {
         let (sizes, bare) = (RoceSizes::of(self), RoceSizes::new(self.version, true));
