@@ -175,6 +175,20 @@ def test_what_cannot_be_skipped_is_refused(changed: dict[str, object], expected:
     assert expected in str(refused.value)
 
 
+def test_the_reason_why_nothing_was_skipped_is_the_same_on_all_threads() -> None:
+    """A shard may have a rank that computes, and another one messages that begin."""
+    scenario = {
+        "run": {"end": "3us", "fast_forward": {}},
+        "job": [
+            {"name": "step", "workload": {"training": {"model": {"layers": 2}}}},
+            {"name": "window", "workload": {"osu_one_sided_bw": {}}},
+        ],
+    }
+    one, two = (etherweave.run(scenario, threads=threads).summary for threads in (1, 2))
+    assert one["warnings"] == two["warnings"]
+    assert any("job window computes, or waits for a time" in text for text in one["warnings"])
+
+
 def test_captures_are_refused(tmp_path: Path) -> None:
     """Frames that are skipped cannot be written."""
     with pytest.raises(ScenarioError, match="with --pcap; expected no --pcap"):

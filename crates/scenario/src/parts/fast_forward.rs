@@ -12,8 +12,9 @@ params! {
     /// Repetitions of loops that are not simulated, since others are like them; where no rank is in a loop, packets of
     /// long messages.
     pub struct FastForwardSpec {
-        /// Largest difference between the mean times of batches of repetitions from which on others are taken to last
-        /// as long, as a share, 0..=0.1. 0 skips those alone that repeat others exactly. Default 0.
+        /// Largest difference between the mean times of batches of repetitions, or the rates of messages, from which on
+        /// others are taken to be like them, as a share, 0..=0.1. 0 skips those alone that repeat others exactly.
+        /// Default 0.
         pub error: Share = Share::NONE,
         /// Share of the skips within `error` that are simulated in full instead, drawn by `seed`, and compared with
         /// what they would have skipped, 0..=1. Default 0.01.

@@ -71,18 +71,21 @@ impl MessagePlace {
 pub(super) struct OpenMessages {
     pub messages: Vec<MessagePlace>,
     key: u64,
-    /// Reason not to shorten them.
-    pub obstacle: Option<String>,
+    /// Reason not to shorten them: of several the first of their order, on any number of threads.
+    pub obstacle: Option<Obstacle>,
 }
 
 wire! { OpenMessages { messages, key, obstacle } }
+
+/// Reason not to shorten messages: a job whose rank computes or waits, or what endpoints are about; the first counts.
+pub(super) type Obstacle = (u32, String);
 
 impl OpenMessages {
     /// Adds those of another part of the run.
     pub fn merge(&mut self, other: OpenMessages) {
         self.messages.extend(other.messages);
         self.key = self.key.wrapping_add(other.key);
-        self.obstacle = self.obstacle.take().or(other.obstacle);
+        self.obstacle = self.obstacle.take().into_iter().chain(other.obstacle).min();
     }
 
     /// Those before `at`, of all processes, ordered.
@@ -97,13 +100,18 @@ impl OpenMessages {
     /// Those of a shard.
     pub fn of(shard: &Shard, at: Time, jobs: &[String]) -> OpenMessages {
         let mut open = OpenMessages::default();
-        let busy = shard.hosts.processors.threads.iter().find(|thread| !thread.waits_for_packets(at));
-        open.obstacle = busy.map(|thread| format!("job {} computes, or waits for a time", jobs[thread.job as usize]));
+        let busy = shard.hosts.processors.threads.iter().filter(|thread| !thread.waits_for_packets(at));
+        let busy = busy.map(|thread| thread.job).min();
+        open.obstacle = busy.map(|job| (job, format!("job {} computes, or waits for a time", jobs[job as usize])));
         let nics = &shard.hosts.nics;
         for (index, end) in nics.endpoints.entries().take_while(|_| busy.is_none()) {
             let sent = nics.state(index).sent();
             let (start, until) = match shard.hosts.open_message(index) {
-                Err(reason) => return OpenMessages { obstacle: Some(reason.to_owned()), ..open },
+                Err(reason) => {
+                    let own = Some((u32::MAX, reason.to_owned()));
+                    open.obstacle = open.obstacle.take().into_iter().chain(own).min();
+                    continue;
+                }
                 Ok(None) => (sent.bytes, sent.bytes),
                 Ok(Some(message)) => {
                     let transport = shard.wires.constants.params.transport_of(end.protocol.transport());
@@ -208,7 +216,8 @@ impl FastForward {
             None => self.stops.shorten(),
         }
         self.stops.obstruct(stop);
-        self.is_between(open.obstacle.unwrap_or_else(|| "no message is acknowledged".to_owned()));
+        let reason = open.obstacle.map(|(_, reason)| reason);
+        self.is_between(reason.unwrap_or_else(|| "no message is acknowledged".to_owned()));
         None
     }
 }

@@ -109,8 +109,8 @@ impl Standing {
     }
 
     /// Adds messages in progress.
-    fn add_messages(&mut self, mut open: OpenMessages) {
-        self.obstacle = self.obstacle.take().or(open.obstacle.take());
+    fn add_messages(&mut self, open: OpenMessages) {
+        open.obstacle.iter().for_each(|(_, reason)| self.forbid(reason.clone()));
         self.open.merge(open);
     }
 
@@ -170,8 +170,9 @@ impl Standing {
         }
     }
 
+    /// Keeps a reason not to skip: of several the first by its letters, on any number of threads.
     fn forbid(&mut self, obstacle: String) {
-        self.obstacle.get_or_insert(obstacle);
+        self.obstacle = self.obstacle.take().into_iter().chain([obstacle]).min();
     }
 
     /// Adds that of another part of the run.
@@ -186,8 +187,8 @@ impl Standing {
         self.entities += other.entities;
         self.priorities |= other.priorities;
         self.has_streams |= other.has_streams;
-        self.obstacle = self.obstacle.take().or(other.obstacle);
-        self.left_out = self.left_out.take().or(other.left_out);
+        other.obstacle.into_iter().for_each(|obstacle| self.forbid(obstacle));
+        self.left_out = self.left_out.take().into_iter().chain(other.left_out).min();
     }
 }
 
@@ -303,6 +304,7 @@ fn left_out(shard: &Shard, at: Time) -> Option<&'static str> {
         ("switch.buffer", wires.totals.dropped > 0),
     ];
     let nics = &shard.hosts.nics;
-    let of_transport = || nics.endpoints.indices().find_map(|end| nics.state(end).repeatable_state(at, 0).err());
+    let of_transport =
+        || nics.endpoints.indices().filter_map(|end| nics.state(end).repeatable_state(at, 0).err()).min();
     keys.into_iter().find(|&(_, is_used)| is_used).map(|(key, _)| key).or_else(of_transport)
 }
