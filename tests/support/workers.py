@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from etherweave.api.machine import build
+from etherweave.sweeps import executors
 from etherweave.sweeps.executors import Answer, Executor, Task, answer
 
 COMPLETED = Executor.completed
@@ -22,5 +23,7 @@ def completed_here(
     executor: Executor, function: str, tasks: Iterable[Task], home: Path
 ) -> Iterator[tuple[str, Any]]:
     """Carry out tasks of a local executor in this process, and those of others where they are."""
-    here = executor._replace(carry_out=answered_here) if executor.name == "local" else executor
+    own = executor.carry_out
+    is_local = own is executors._local or getattr(own, "func", None) is executors._served
+    here = executor._replace(carry_out=answered_here) if is_local else executor
     return COMPLETED(here, function, tasks, home)

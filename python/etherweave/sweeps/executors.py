@@ -79,7 +79,7 @@ class Executor(NamedTuple):
     @contextlib.contextmanager
     def kept(self) -> Iterator["Executor"]:
         """Keep processes of this machine from one call of :meth:`completed` to the next."""
-        if self.name != "local":
+        if self.carry_out is not _local:
             yield self
             return
         idle = dict[str, list[_Worker]]()
