@@ -18,6 +18,11 @@ def halo3d(**keys: Any) -> dict[str, Any]:
     return {"halo3d": {"pex": 4, "pey": 2, "pez": 2, "iterations": 400, **keys}}
 
 
+def permutation(ranks: int, octets: str) -> dict[str, Any]:
+    """Send a long message from each rank to another."""
+    return {"permutation": {"ranks": ranks, "bytes": octets, "iterations": 1}}
+
+
 def collective(operation: str, **keys: Any) -> dict[str, Any]:
     """Call a collective 400 times."""
     size = {operation: {key: keys.pop(key) for key in ("bytes", "root") if key in keys}}
@@ -29,6 +34,7 @@ RING = collective("allreduce", bytes="256KiB", algorithm="ring")
 TREE = collective("allreduce", bytes="256KiB", algorithm="rabenseifner")
 PAIRWISE = collective("alltoall", bytes="16KiB", algorithm="pairwise")
 INCAST = collective("gather", bytes="64KiB", root=0)
+GATHER = collective("gather", bytes="400MB", root=0, ranks=3, warm_up=0, iterations=1)
 FFT = {"fft": {"pex": 4, "pey": 2, "pez": 2, "iterations": 400}}
 HPL = {"hpl": {"rows": 4, "columns": 4, "size": 4096, "block": 64}}
 TRAINING = {
@@ -58,6 +64,14 @@ SELECTIVE = {"reliability": "selective_repeat", "ack_every": 1}
 HPCC = {"transport": {"roce": {**SELECTIVE, "hpcc": {}}}}
 SWIFT = {"transport": {"roce": {**SELECTIVE, "swift": {}}}}
 UET = {"transport": {"uet": {"delivery": "rod", "nscc": {}}}, **MARKS}
+MESSAGES = {
+    "pair": permutation(2, "400MB"),
+    "gather": GATHER,
+    "permutation": permutation(8, "200MB"),
+    "permutation_16": permutation(16, "200MB"),
+}
+"""Workloads of long messages, without a loop."""
+CONTROLS = {"": {}, "_dcqcn": DCQCN, "_hpcc": HPCC, "_swift": SWIFT}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "halo3d": (halo3d(), {}),
     "fft": (FFT, {}),
@@ -79,6 +93,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "all_to_all_hpcc": (PAIRWISE, HPCC),
     "all_to_all_swift": (PAIRWISE, SWIFT),
     "all_to_all_uet": (PAIRWISE, UET),
+    **{
+        f"messages_{name}{control}": (workload, keys)
+        for name, workload in MESSAGES.items()
+        for control, keys in CONTROLS.items()
+    },
 }
 """Workload and other keys of each row."""
 COMPARED = """

@@ -189,20 +189,59 @@ def test_the_reason_why_nothing_was_skipped_is_the_same_on_all_threads() -> None
     assert any("job window computes, or waits for a time" in text for text in one["warnings"])
 
 
+def test_long_messages_of_a_trace_are_shortened(tmp_path: Path) -> None:
+    """Both exchange a message, then one sends another."""
+    ranks = ["send 4000000b to {} tag 1", "recv 4000000b from {} tag 1"]
+    trace = ["num_ranks 2"]
+    for rank, extra in ((0, "send 6000000b to 1 tag 2"), (1, "recv 6000000b from 0 tag 2")):
+        lines = [
+            f"l{number}: {line.format(1 - rank)}" for number, line in enumerate([*ranks, extra])
+        ]
+        trace += [f"rank {rank} {{", *lines, "l2 requires l0", "l2 requires l1", "}"]
+    (tmp_path / "two.goal").write_text("\n".join(trace) + "\n")
+    text = (
+        "topology.single_switch.hosts = 2\n[[job]]\nname = 'a'\nworkload.goal.file = 'two.goal'\n"
+    )
+    (tmp_path / "two.toml").write_text(text)
+    full = etherweave.run(tmp_path / "two.toml")
+    short = etherweave.run(tmp_path / "two.toml", {"run.fast_forward": {}})
+    assert short.summary["skipped"]["message_packets"] > 1000
+    for name in ("iterations", "flows", "ports"):
+        assert short.to_polars(name).equals(full.to_polars(name)), name
+
+
 def test_captures_are_refused(tmp_path: Path) -> None:
     """Frames that are skipped cannot be written."""
     with pytest.raises(ScenarioError, match="with --pcap; expected no --pcap"):
         etherweave.run(SCENARIO, FORWARD, pcap={"host0": tmp_path / "host0.pcapng"})
 
 
-def test_the_page_has_gains_that_were_recorded() -> None:
+@pytest.mark.parametrize(
+    ("heading", "names", "transports"),
+    [
+        (
+            "| 400 times on 16 hosts",
+            ["ring", "incast", "all_to_all", "halo3d", "tree", "fft"],
+            ("", "_dcqcn", "_tcp"),
+        ),
+        (
+            "| one message of each rank",
+            [f"messages_{name}" for name in ("pair", "gather", "permutation", "permutation_16")],
+            ("", "_dcqcn", "_hpcc", "_swift"),
+        ),
+    ],
+    ids=["loops", "messages"],
+)
+def test_the_page_has_gains_that_were_recorded(
+    heading: str, names: list[str], transports: tuple[str, ...]
+) -> None:
     """Another record adds gains of its own machine; what is skipped is the same on all."""
     rows = [json.loads(row) for row in (ROOT / "bench/history.jsonl").read_text().splitlines()]
     page = (ROOT / "docs/models/fast-forward.md").read_text()
-    table = page[page.index("| 400 times on 16 hosts") :].partition("\n\n")[0].splitlines()[2:]
-    names = ["ring", "incast", "all_to_all", "halo3d", "tree", "fft"]
+    table = page[page.index(heading) :].partition("\n\n")[0].splitlines()[2:]
     for name, line in zip(names, table, strict=True):
-        for transport, cell in zip(("", "_dcqcn", "_tcp"), line.split("|")[2:5], strict=True):
+        cells = line.split("|")[2:-1]
+        for transport, cell in zip(transports, cells, strict=True):
             own = [row for row in rows if row["row"] == f"forward_{name}{transport}"]
             if own and own[-1]["levels"]:
                 assert float(cell) in {float(f"{row['times']:.2g}") for row in own}, own[-1]["row"]

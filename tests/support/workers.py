@@ -23,7 +23,6 @@ def completed_here(
     executor: Executor, function: str, tasks: Iterable[Task], home: Path
 ) -> Iterator[tuple[str, Any]]:
     """Carry out tasks of a local executor in this process, and those of others where they are."""
-    own = executor.carry_out
-    is_local = own is executors._local or getattr(own, "func", None) is executors._served
+    is_local = getattr(executor.carry_out, "func", None) is executors._served
     here = executor._replace(carry_out=answered_here) if is_local else executor
     return COMPLETED(here, function, tasks, home)

@@ -166,12 +166,6 @@ class _Worker:
             self.line.send(task[1])
 
 
-def _local(
-    function: str, tasks: Iterable[Task], home: Path, workers: int
-) -> Iterator[tuple[str, Answer]]:
-    return _served(None, function, tasks, home, workers)
-
-
 def _served(
     kept: dict[str, list[_Worker]] | None,
     function: str,
@@ -209,6 +203,9 @@ def _served(
         for worker in busy:
             worker.process.terminate()
         _end(busy if kept is not None else [*busy, *idle])
+
+
+_local = partial(_served, None)  # Workers of this machine, for one call.
 
 
 def _end(workers: Iterable[_Worker]) -> None:
