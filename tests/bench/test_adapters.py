@@ -31,7 +31,6 @@ def test_every_program_can_be_planned_unless_it_is_only_read(name: str) -> None:
         assert plan.forecast.bytes >= 0, program
         assert plan.placement.nodes == (1 if plan.placement.pattern is HostPattern.ALONE else ranks)
         assert (plan.command.start == Start.CLIENT_SERVER) == bool(plan.command.server), program
-        # Else any socket that is new on the host would be taken for the server's.
         names_port = any("{port}" in word for word in plan.command.server)
         assert names_port == bool(plan.command.server), program
 

@@ -91,8 +91,14 @@ def test_a_directory_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (alone("echo", "{"), "words in braces: "),
         (BenchmarkCommand(Start.ALONE, ("true",), output="gone"), "gone: was not written"),
         (
-            BenchmarkCommand(Start.CLIENT_SERVER, ("true",), ("sh", "-c", "echo no >&2; exit 3")),
+            BenchmarkCommand(
+                *(Start.CLIENT_SERVER, ("true",), ("sh", "-c", "echo no >&2; exit 3", "{port}"))
+            ),
             "no",
+        ),
+        (
+            BenchmarkCommand(Start.CLIENT_SERVER, ("true",), ("sleep", "60")),
+            "server sleep: names no port; expected {port} among its arguments",
         ),
     ],
 )
@@ -123,28 +129,6 @@ def test_a_client_starts_when_its_server_listens(tmp_path: Path) -> None:
     command = BenchmarkCommand(Start.CLIENT_SERVER, python(ASK, "{port}"), python(SERVE, "{port}"))
     done = launch(tmp_path, command)
     assert (done.ending, done.text) == (Ending.DONE, "served\n"), done.errors
-
-
-CHOOSE = """
-import os, socket
-with socket.create_server(("127.0.0.1", 0)) as server:
-    with open("part", "w") as file:
-        file.write(str(server.getsockname()[1]))
-    os.rename("part", "port")
-    server.accept()[0].sendall(b"served")
-"""
-FIND = """
-import os, socket, time
-while not os.path.exists("port"):
-    time.sleep(0.01)
-with socket.create_connection(("127.0.0.1", int(open("port").read()))) as one:
-    print(one.recv(99).decode())
-"""
-
-
-def test_a_server_that_chooses_its_port_itself_is_waited_for(tmp_path: Path) -> None:
-    done = launch(tmp_path, BenchmarkCommand(Start.CLIENT_SERVER, python(FIND), python(CHOOSE)))
-    assert done.text == "served\n", done.errors
 
 
 def test_ports_are_those_of_the_kernels_table() -> None:
@@ -188,7 +172,6 @@ def test_what_a_program_leaves_behind_is_ended_when_it_is_done(tmp_path: Path) -
 
 def test_a_server_has_the_limit_of_its_launch(tmp_path: Path) -> None:
     mark = uuid4().hex
-    # With a port of its own: of others, any new socket of this machine counts, whosever it is.
     server = ("sh", "-c", f"sleep 600; : {mark}", "x", "{port}")
     ended = launch(tmp_path, BenchmarkCommand(Start.CLIENT_SERVER, ("true",), server), limit_s=0.5)
     assert ended.ending is Ending.TIMED_OUT

@@ -280,17 +280,15 @@ class _RunningLaunch:
 
     def served(self, host: str, name: str) -> BenchmarkCommand:
         """Start a server and wait until it listens; return the command with its port."""
-        before = self._ports(host)
-        port = free_port(before)
+        if not any("{port}" in word for word in self.command.server):
+            raise LauncherError(
+                f"server {self.command.server[0]}: names no port; "
+                "expected {port} among its arguments"
+            )
+        port = free_port(self._ports(host))
         command = self._filled(port)
-        names_port = any("{port}" in word for word in self.command.server)
         server = self.start(name, host, command.server)
-        if not await_listener(
-            self.group,
-            server,
-            lambda: self._ports(host),
-            lambda now: port in now if names_port else bool(now - before),
-        ):
+        if not await_listener(self.group, server, lambda: port in self._ports(host)):
             raise LauncherError(
                 f"server {command.server[0]}: ended with {server.returncode} before it listened; "
                 f"{self.group.errors(name)}"
@@ -340,17 +338,14 @@ def free_port(taken: frozenset[int]) -> int:
 
 
 def await_listener(
-    group: ProcessGroup,
-    server: subprocess.Popen[bytes],
-    ports: Callable[[], frozenset[int]],
-    is_there: Callable[[frozenset[int]], bool],
+    group: ProcessGroup, server: subprocess.Popen[bytes], listens: Callable[[], bool]
 ) -> bool:
     """Wait until a server listens; return whether it does, rather than having ended.
 
     Raises ``OverdueError`` when the limit of the launch comes first.
     """
     while server.poll() is None:
-        if is_there(ports()):
+        if listens():
             return True
         if group.left_s < _PAUSE_S:
             raise OverdueError
