@@ -133,3 +133,6 @@ CONGESTION_IMPACT = _less(
     "Congested over isolated latency, isolated over congested bandwidth: 1 is no impact.",
 )
 CPU_LOAD = Metric("cpu_load", Unit.COUNT, Better.NEITHER, "Cores' worth of processor time used.")
+
+METRICS = {metric.name: metric for metric in list(globals().values()) if isinstance(metric, Metric)}
+"""All metrics, by name."""

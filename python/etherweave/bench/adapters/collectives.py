@@ -11,7 +11,7 @@ The algorithm's bandwidth follows from size and median, so a row can be checked.
 
 import re
 
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.plans import (
     BenchmarkCommand,
     BenchmarkPlan,
@@ -192,15 +192,12 @@ def _plan_gloo(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPl
     return BenchmarkPlan(request.program, placement, command, forecast)
 
 
-GLOO = Adapter(
-    name="gloo",
-    programs=("benchmark",),
-    metrics=(CALL_TIME, BANDWIDTH_CALL),
-    fragment=r" *(?:size \(B\) +)?elements +min \(us\)",
-    begins=rf"\s{{10,}}(?:{'|'.join(_ALGORITHMS)})\s*$|Algorithm: {{2,}}\w+\s*$",
+GLOO = adapter(
+    "gloo",
     plan=_plan_gloo,
-    options=options("gloo", {"": _GLOO_TESTS}),
     parse=_parse_gloo,
+    begins=rf"\s{{10,}}(?:{'|'.join(_ALGORITHMS)})\s*$|Algorithm: {{2,}}\w+\s*$",
+    options=options("gloo", {"": _GLOO_TESTS}),
 )
 
 
@@ -259,14 +256,9 @@ def _plan_param(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkP
     return all_ranks(request, words, predict_sweep(steps, fabric, f"{name}, sizes doubled"))
 
 
-PARAM = Adapter(
-    name="param",
-    programs=("comms.py",),
-    metrics=(CALL_TIME, BANDWIDTH_CALL, BANDWIDTH_BUS),
-    fragment=r".*\bCOMMS-RES\b",
-    begins=r"\s+COMMS-RES-",
-    is_row=True,
+PARAM = adapter(
+    "param",
     plan=_plan_param,
-    options=options("param", collectives=_PARAM_COLLECTIVES, types=_PARAM_TYPES),
     parse=_parse_param,
+    options=options("param", collectives=_PARAM_COLLECTIVES, types=_PARAM_TYPES),
 )

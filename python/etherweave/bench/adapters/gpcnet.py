@@ -7,7 +7,7 @@ anew from both tables, as congested over isolated for times and the inverse for 
 import re
 
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.texts.draft import Draft
 from etherweave.measurements import metrics
 from etherweave.measurements.benchmark_report import GarbledError, Measurement, TextLine
@@ -201,12 +201,4 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     return plans.all_ranks(request, words, forecast, pattern=plans.HostPattern.RING, notes=notes)
 
 
-ADAPTER = Adapter(
-    name="gpcnet",
-    programs=("network_test", "network_load_test"),
-    metrics=(metrics.LATENCY, metrics.CALL_TIME, metrics.BANDWIDTH_RANK, metrics.CONGESTION_IMPACT),
-    fragment=r"\| +Isolated (?:Network|Congestion) Tests +\|",
-    begins=r"Network(?:Load)? Tests v\d",
-    plan=_plan,
-    parse=_parse,
-)
+ADAPTER = adapter("gpcnet", plan=_plan, parse=_parse)

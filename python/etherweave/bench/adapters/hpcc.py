@@ -8,7 +8,7 @@ import re
 
 from etherweave.bench.adapters import hpl
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.texts.draft import Draft, find
 from etherweave.measurements.benchmark_report import GarbledError, Labels
 from etherweave.measurements.hpcc import RING_BANDWIDTH, RING_LATENCY
@@ -130,16 +130,4 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     )
 
 
-ADAPTER = Adapter(
-    name="hpcc",
-    programs=("hpcc",),
-    metrics=(
-        *(FLOP_RATE, BANDWIDTH_SUM, UPDATE_RATE, MEMORY_BANDWIDTH, LATENCY),
-        *(BANDWIDTH_RANK, BANDWIDTH),
-    ),
-    fragment=r"(?:HPL_Tflops|PTRANS_GBs|MPIRandomAccess_GUPs|StarSTREAM_Triad)=",
-    begins=r"This is the DARPA/DOE HPC Challenge Benchmark|Begin of Summary section\.",
-    inside=r"HPLinpack |\s*T/V |Begin of Summary section\.",
-    plan=_plan,
-    parse=_parse,
-)
+ADAPTER = adapter("hpcc", plan=_plan, parse=_parse)

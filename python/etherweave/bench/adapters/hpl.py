@@ -8,7 +8,7 @@ the solve with its refinement.
 import re
 
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.texts.draft import FIXED_2, INTEGER, Draft, fields
 from etherweave.measurements.benchmark_report import TextLine, check_agreement
 from etherweave.measurements.hpcc import flops
@@ -138,14 +138,4 @@ def _input(order: int, block: int, rows: int, columns: int) -> str:
     return "\n".join(["HPLinpack benchmark input file", "Etherweave", *lines]) + "\n"
 
 
-ADAPTER = Adapter(
-    name="hpl",
-    programs=("xhpl",),
-    metrics=(ELAPSED, FLOP_RATE),
-    begins=r"HPLinpack \d",
-    table=_TABLE,
-    fragment=r" *(?:W[RC]\d\w{4,6}|HPL_AI +\w+) +\d+ +\d+ +\d+ +\d+ +[\d.]+ +[\d.]+e[+-]\d+",
-    is_one_run=True,
-    plan=_plan,
-    parse=_parse,
-)
+ADAPTER = adapter("hpl", plan=_plan, parse=_parse, table=_TABLE)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.program_options import options
 from etherweave.bench.texts.draft import FIXED_2, INTEGER, Draft, fields
 from etherweave.measurements.benchmark_report import (
@@ -343,18 +343,11 @@ _TESTS = {
     "IMB-EXT": (*("Window", "Unidir_Put", "Unidir_Get", "Bidir_Put", "Bidir_Get", "Accumulate"),),
 }
 _EVERY = ",".join(dict.fromkeys(name for names in _TESTS.values() for name in names))
-ADAPTER = Adapter(
-    name="imb",
-    programs=("IMB-MPI1", "IMB-P2P", "IMB-RMA", "IMB-NBC", "IMB-EXT"),
-    options=options("imb", _TESTS, every=_EVERY),
-    refused={"IMB-IO": "it measures files by MPI-IO, not a network"},
-    metrics=(
-        *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
-        *(OVERLAPPED_TIME, OVERLAP),
-    ),
-    begins=_TITLE,
-    table=_TABLE,
-    is_one_run=True,
+ADAPTER = adapter(
+    "imb",
     plan=_plan,
     parse=_parse,
+    options=options("imb", _TESTS, every=_EVERY),
+    begins=_TITLE,
+    table=_TABLE,
 )

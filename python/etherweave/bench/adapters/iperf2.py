@@ -7,7 +7,7 @@ run is printed like any other; only the server knows what UDP lost.
 import re
 from dataclasses import replace
 
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -16,7 +16,6 @@ from etherweave.bench.programs.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.programs.program_options import options
 from etherweave.bench.texts.draft import NUMBER, Draft, not_understood
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
@@ -156,18 +155,4 @@ _SENT_TO_A_GROUP = (
     "route to the group"
 )
 _DATAGRAM = 1470  # Usual size of a datagram [bytes].
-ADAPTER = Adapter(
-    name="iperf2",
-    programs=("iperf",),
-    metrics=(BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS),
-    options=options("iperf2", exclusive=("--full-duplex -d -r -R -B", "-Z -R")),
-    fragment=r"\[ ID\] Interval +Transfer +Bandwidth",
-    begins=(
-        r"(?:Client connecting to \S+, |Server listening on )(?:TCP|UDP) port \d+|"
-        r"\d{14},[\w.:%]+,\d+,"
-    ),
-    is_row=True,
-    plan=_plan,
-    parse=_parse,
-    version=(("--version",), r"iperf version (\d[\w.]*)"),
-)
+ADAPTER = adapter("iperf2", plan=_plan, parse=_parse)

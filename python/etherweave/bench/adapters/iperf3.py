@@ -8,7 +8,7 @@ rounded, so JSON is better. A server prints the same table as its client.
 import json
 import re
 
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -17,7 +17,6 @@ from etherweave.bench.programs.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.programs.program_options import options
 from etherweave.bench.texts.draft import NUMBER, Draft, find
 from etherweave.bench.texts.json_objects import JsonObject
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine
@@ -244,21 +243,4 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
 
 
 # Largest values: iperf.h, and what iperf3 3.12 prints of larger ones.
-ADAPTER = Adapter(
-    name="iperf3",
-    programs=("iperf3",),
-    metrics=(BANDWIDTH, RETRANSMITS, LOSS, JITTER, ROUND_TRIP, CPU_LOAD),
-    options=options("iperf3", exclusive=("-u --sctp", "-R --bidir", "-4 -6")),
-    begins=(
-        r"Connecting to host \S+, port \d+\s*$|Accepted connection from \S+, port \d+\s*$|"
-        r"iperf3: error - "
-    ),
-    inside=r"iperf3: error - ",
-    table=_TABLE,
-    is_one_run=True,
-    json=r'"version"\s*:\s*"iperf 3|"sum_received"',
-    plan=_plan,
-    parse=_parse,
-    parse_json=_parse_json,
-    version=(("--version",), r"iperf (\d[\w.]*)"),
-)
+ADAPTER = adapter("iperf3", plan=_plan, parse=_parse, parse_json=_parse_json, table=_TABLE)

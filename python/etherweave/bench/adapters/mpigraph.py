@@ -7,7 +7,7 @@ import re
 from statistics import harmonic_mean
 
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.texts.draft import Draft, integer
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH
@@ -94,12 +94,4 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     )
 
 
-ADAPTER = Adapter(
-    name="mpigraph",
-    programs=("mpiGraph",),
-    metrics=(BANDWIDTH,),
-    fragment=r"Send max\t|END mpiGraph",
-    begins=r"START mpiGraph v\d[\w.]*\s*$",
-    plan=_plan,
-    parse=_parse,
-)
+ADAPTER = adapter("mpigraph", plan=_plan, parse=_parse)

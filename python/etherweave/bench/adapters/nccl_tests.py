@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
-from etherweave.bench.programs.program_options import options
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.texts.draft import INTEGER, Draft, begins_with_digit, fields
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
@@ -269,25 +268,4 @@ def _count(value: str, every: int) -> int:
     return every if value == "all" else 1
 
 
-ADAPTER = Adapter(
-    name="nccl_tests",
-    programs=tuple(
-        f"{name}_perf"
-        for name in (
-            *("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast"),
-            *("reduce", "sendrecv"),
-        )
-    ),
-    metrics=(CALL_TIME, BANDWIDTH_CALL, BANDWIDTH_BUS),
-    begins=(
-        r"# +nccl-tests version \d|"
-        r"#\s+(?:Collective test starting: |nThread \d+ nGpus \d+ minBytes )"
-    ),
-    inside=r"#\s+(?:Collective test starting: |nThread \d+ nGpus)",
-    is_inside_above_rows=True,
-    fragment=r" *\d+ +\d+ +(?:float|half|double|bfloat16|u?int(?:8|32|64)) +\w+ +-?\d+ +[\d.]+ ",
-    table=_TABLE,
-    plan=_plan,
-    options=options("nccl_tests"),
-    parse=_parse,
-)
+ADAPTER = adapter("nccl_tests", plan=_plan, parse=_parse, table=_TABLE)

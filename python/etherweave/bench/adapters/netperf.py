@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -18,7 +18,6 @@ from etherweave.bench.programs.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.programs.program_options import options
 from etherweave.bench.texts.draft import (
     ANY,
     FIXED_2,
@@ -230,20 +229,4 @@ _TIMED = (
 _OF_TESTS = ("-r", "-M", "-s", "-S", "-D", "-K", "-b")
 """Options that netperf reads after its own ``--``."""
 
-ADAPTER = Adapter(
-    name="netperf",
-    programs=("netperf",),
-    metrics=(BANDWIDTH, TRANSACTION_RATE, ROUND_TRIP, CALL_TIME, LOSS, RETRANSMITS),
-    options=options("netperf"),
-    fragment=(
-        r"(?:[Bb]ytes +){2,4}secs\b|THROUGHPUT(?:_UNITS)?=|"
-        r"Protocol,.*Elapsed Time|(?:[\w ()]+,)*Throughput Units,"
-    ),
-    begins=(
-        r"(?:MIGRATED )?(?:TCP|UDP|SCTP) (?:STREAM|MAERTS|REQUEST/RESPONSE|"
-        r"Connect/Request/Response) TEST from .* to "
-    ),
-    plan=_plan,
-    parse=_parse,
-    version=(("-V",), r"Netperf version (\d[\w.]*)"),
-)
+ADAPTER = adapter("netperf", plan=_plan, parse=_parse)

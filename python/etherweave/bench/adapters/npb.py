@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from etherweave.bench.programs import data_traffic, plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.program_options import OptionTable
 from etherweave.bench.texts.draft import Draft, decimal, find
 from etherweave.measurements.benchmark_report import GarbledError, check_agreement
@@ -119,21 +119,19 @@ def _plan_graph(
     return plans.all_ranks(base, (request.program, kind), forecast, notes=notes)
 
 
-ADAPTER = Adapter(
-    name="npb",
+ADAPTER = adapter(
+    "npb",
+    plan=_plan,
+    parse=_parse,
     programs=tuple(f"{kernel}.C.x" for kernel in _KERNELS),
     rarer=tuple(f"{kernel}.C.x" for kernel in _OTHERS),
-    metrics=(OPERATION_RATE, ELAPSED),
     options=OptionTable(
         words={f"dt.{kind}.x": data_traffic.GRAPHS for kind in data_traffic.CLASSES}
     ),
-    fragment=r" [A-Z]{2} Benchmark Completed\b| Mop/s total +=",
     begins=_TITLE,
-    plan=_plan,
     refused={
         f"bt.C.x.{way}_io": "it measures files, not a network"
         for way in ("ep", "fortran", "mpi_simple", "mpi_full")
     }
     | {f"{kernel}.C.x": f"{kernel} has no version for MPI" for kernel in _WITHOUT_MPI},
-    parse=_parse,
 )

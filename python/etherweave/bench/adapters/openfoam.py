@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.texts.draft import NUMBER, Draft, find
 from etherweave.measurements.benchmark_report import GarbledError
 from etherweave.measurements.metrics import ELAPSED, ITERATION_TIME
@@ -62,12 +62,4 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     return plans.all_ranks(request, (request.program, "-parallel"), forecast, notes=notes)
 
 
-ADAPTER = Adapter(
-    name="openfoam",
-    programs=("simpleFoam", "pisoFoam", "pimpleFoam", "icoFoam", "interFoam", "potentialFoam"),
-    metrics=(ELAPSED, ITERATION_TIME),
-    fragment=r"ExecutionTime = [\d.]+ s  ClockTime",
-    begins=r"\| =========\s+\|",
-    plan=_plan,
-    parse=_parse,
-)
+ADAPTER = adapter("openfoam", plan=_plan, parse=_parse)

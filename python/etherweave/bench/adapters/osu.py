@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from etherweave.bench.adapters.osu_plans import OPTIONS, plan
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.texts.draft import FIXED_2, INTEGER, Draft, begins_with_digit, columns, fields
 from etherweave.measurements.benchmark_report import (
     GarbledError,
@@ -360,22 +360,12 @@ def _rarer() -> Iterator[str]:
             yield f"osu_{name}"
 
 
-ADAPTER = Adapter(
-    name="osu",
+ADAPTER = adapter(
+    "osu",
+    plan=plan,
+    parse=_parse,
     programs=_PROGRAMS,
     rarer=tuple(_rarer()),
     options=OPTIONS,
-    refused={
-        "osu_oshm_alltoall": "OSU Micro-Benchmarks 7.4 have no such test; those of collectives are "
-        "osu_oshm_barrier, _broadcast, _collect, _fcollect and _reduce"
-    },
-    metrics=(
-        *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
-        *(OPERATION_RATE, OVERLAPPED_TIME, OVERLAP, ELAPSED),
-    ),
-    begins=r"# O(?:SU|MB) (?:Python )?(?:MPI|OpenSHMEM|UPC|[NRX]CCL)",
     table=_TABLE,
-    fragment=r"This is a test with \d+ processes|nprocs: \d+, min: |shmem_\w+ +[\d.]+ +[\d.]+\s*$",
-    plan=plan,
-    parse=_parse,
 )

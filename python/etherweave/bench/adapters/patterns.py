@@ -13,7 +13,7 @@ would be wrong numbers.
 
 import re
 
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -133,18 +133,7 @@ def _plan_ember(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkP
     return all_ranks(request, (request.program, *words), forecast, pattern=HostPattern.ALL_NODES)
 
 
-EMBER = Adapter(
-    name="ember",
-    programs=("halo3d", "halo3d-26", "sweep3d", "incast"),
-    metrics=(ELAPSED, ITERATION_TIME, MESSAGE_RATE, BANDWIDTH_SUM),
-    fragment=r"# +Time(?: Taken)? +(?:KBytesX|Msgs/s)|# (?:Incast Ranks|Results from rank|KBA):",
-    begins=(
-        r"# (?:MPI Nearest Neighbor Communication|Sweep3D Communication Pattern|"
-        r"Incast Communication Benchmark)\s*$"
-    ),
-    plan=_plan_ember,
-    parse=_parse_ember,
-)
+EMBER = adapter("ember", plan=_plan_ember, parse=_parse_ember)
 
 
 _RESULT = re.compile(
@@ -213,15 +202,4 @@ def _plan_chatterbug(request: BenchmarkRequest, fabric: FabricEstimate) -> Bench
     return all_ranks(request, ("subcom3d-a2a", *words), forecast)
 
 
-CHATTERBUG = Adapter(
-    name="chatterbug",
-    programs=("subcom3d-a2a", "stencil3d"),
-    metrics=(ITERATION_TIME,),
-    begins=(
-        r"Running stencil\dd on|Finished \d+ iterations|Time elapsed per iteration for grid|"
-        r"Rank \d+ = \[[\d,]+\] iteration \d+:"
-    ),
-    inside=r"Finished \d+ iterations|Time elapsed per iteration|Rank \d+ = ",
-    plan=_plan_chatterbug,
-    parse=_parse_chatterbug,
-)
+CHATTERBUG = adapter("chatterbug", plan=_plan_chatterbug, parse=_parse_chatterbug)

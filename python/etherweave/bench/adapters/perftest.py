@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from etherweave.api.units import PRINTED_UNITS
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.program_options import options
 from etherweave.bench.texts.draft import INTEGER, Draft, begins_with_digit, decimal, fields
 from etherweave.bench.texts.json_objects import JsonObject
@@ -348,27 +348,15 @@ _OPTIONS = options(
         "-o": ".*_(read|atomic)_.*",
         "-A": ".*_atomic_.*",
     },
-    exclusive=("--use_cuda --use_rocm",),
 )
 
-ADAPTER = Adapter(
-    name="perftest",
-    programs=(
-        *("ib_write_bw", "ib_write_lat", "ib_send_bw", "ib_send_lat", "ib_read_bw"),
-        *("ib_read_lat", "ib_atomic_bw", "ib_atomic_lat"),
-    ),
-    refused={
-        "raw_ethernet_bw": "its two sides need options of their own, --client and --server, and "
-        "the MAC addresses of a site's ports, -B and -E"
-    },
-    metrics=(BANDWIDTH, BANDWIDTH_BOTH, LATENCY, ROUND_TRIP, CALL_TIME, MESSAGE_RATE),
+ADAPTER = adapter(
+    "perftest",
+    plan=_plan,
+    parse=_parse,
+    parse_json=_parse_json,
     options=_OPTIONS,
     begins=f"{_TITLE}|{_FAILURES}",
     inside=_FAILURES,
     table=_TABLE,
-    json=r"\bn_iterations\b",
-    plan=_plan,
-    parse=_parse,
-    parse_json=_parse_json,
-    version=(("--version",), r"Version: (\d[\w.]*)"),
 )

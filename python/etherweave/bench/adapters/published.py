@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any, NoReturn
 
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.texts.draft import Draft, integer
 from etherweave.measurements.benchmark_report import GarbledError, TextLine
 from etherweave.measurements.metrics import CALL_TIME, ELAPSED, ITERATION_TIME, SAMPLE_RATE
@@ -98,15 +98,7 @@ def _take_mlperf(
     draft.end("run_stop" in clocks, "run_stop")
 
 
-MLPERF = Adapter(
-    name="mlperf",
-    programs=("mlperf",),
-    metrics=(ELAPSED, ITERATION_TIME, SAMPLE_RATE),
-    begins=_MARK,
-    inside=_MARK,
-    plan=_plan,
-    parse=_parse_mlperf,
-)
+MLPERF = adapter("mlperf", plan=_plan, parse=_parse_mlperf, begins=_MARK, inside=_MARK)
 
 
 _COLUMNS = ("collective_type", "buffer_size", "algo_name", "median")
@@ -148,12 +140,4 @@ def _parse_pico(draft: Draft) -> None:
         draft.facts.update({name: row[name] for name in ("system", "mpi_lib") if row.get(name)})
 
 
-PICO = Adapter(
-    name="pico",
-    programs=("pico",),
-    metrics=(CALL_TIME,),
-    begins=_HEADER,
-    is_csv=True,
-    plan=_plan,
-    parse=_parse_pico,
-)
+PICO = adapter("pico", plan=_plan, parse=_parse_pico, begins=_HEADER)

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from etherweave.bench.programs import plans
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.program_options import options
 from etherweave.bench.texts.draft import NUMBER, Draft, integer
 from etherweave.measurements.benchmark_report import GarbledError, TextLine
@@ -184,15 +184,11 @@ _TESTS = (
     *(f"uc_rdma_write_{test}" for test in ("bw", "lat")),
     *("rc_rdma_write_poll_lat", "uc_rdma_write_poll_lat"),
 )
-ADAPTER = Adapter(
-    name="qperf",
-    programs=("qperf",),
-    metrics=(BANDWIDTH, LATENCY, MESSAGE_RATE),
-    options=options("qperf", {"": _TESTS}),
-    fragment=r" +(?:bw|send_bw|recv_bw|msg_rate|latency) +=  ",
-    begins=_TEST,
-    inside=_TEST,
+ADAPTER = adapter(
+    "qperf",
     plan=_plan,
     parse=_parse,
-    version=(("--version",), r"qperf (\d[\w.]*)"),
+    options=options("qperf", {"": _TESTS}),
+    begins=_TEST,
+    inside=_TEST,
 )

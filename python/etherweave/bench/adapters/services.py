@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from etherweave.api.nearest import nearest
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -25,7 +25,6 @@ from etherweave.bench.programs.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.programs.program_options import options
 from etherweave.bench.texts.draft import NUMBER, Draft, integer, not_understood
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH, ELAPSED, ROUND_TRIP, TRANSACTION_RATE
@@ -121,17 +120,12 @@ def _plan_redis(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkP
 _REQUEST = 64  # Bytes of a request besides its value, about, in the protocol of Redis.
 
 
-REDIS_BENCHMARK = Adapter(
-    name="redis_benchmark",
-    programs=("redis-benchmark",),
-    metrics=(TRANSACTION_RATE, ROUND_TRIP),
-    fragment=r"\s+\d+ requests completed in [\d.]+ seconds",
+REDIS_BENCHMARK = adapter(
+    "redis_benchmark",
+    plan=_plan_redis,
+    parse=_parse_redis,
     begins=_BEGINS,
     inside=rf"\s*{_TEST}: |={{6}} {_TEST} ={{6}}",
-    plan=_plan_redis,
-    options=options("redis_benchmark"),
-    parse=_parse_redis,
-    version=(("--version",), r"redis-benchmark (\d[\w.]*)"),
 )
 
 
@@ -197,17 +191,7 @@ def _plan_wrk(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
     return timed_pair(request, fabric, client, server, seconds, files=files, notes=notes)
 
 
-WRK = Adapter(
-    name="wrk",
-    programs=("wrk",),
-    metrics=(TRANSACTION_RATE, ROUND_TRIP, BANDWIDTH),
-    fragment=r"Requests/sec: |Transfer/sec: ",
-    begins=r"Running \S+ test @ \S+",
-    plan=_plan_wrk,
-    options=options("wrk"),
-    parse=_parse_wrk,
-    version=(("--version",), r"wrk (\d[\w.]*)"),
-)
+WRK = adapter("wrk", plan=_plan_wrk, parse=_parse_wrk)
 
 
 _LOG = r"(?:\d{4}-\d\d-\d\d\S*(?: \d\d:\S+)? INFO +\S+ )?"
@@ -261,15 +245,13 @@ def _plan_rpc_perf(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchma
     return alone(request, words, forecast, notes=notes)
 
 
-RPC_PERF = Adapter(
-    name="rpc_perf",
-    programs=("rpc-perf",),
-    metrics=(TRANSACTION_RATE, ROUND_TRIP),
+RPC_PERF = adapter(
+    "rpc_perf",
+    plan=_plan_rpc_perf,
+    parse=_parse_rpc_perf,
     fragment=rf"{_LOG}(?:Rate: Request|Response Latency \(us\)): ",
     begins=rf"{_LOG}Window: \d+\s*$",
     inside=rf"{_LOG}Window: \d+\s*$",
-    plan=_plan_rpc_perf,
-    parse=_parse_rpc_perf,
 )
 
 
@@ -394,13 +376,4 @@ def _forecast_ycsb(
     return RunForecast(sent, seconds, f"{operations:,} operations on whole records", unknown)
 
 
-YCSB = Adapter(
-    name="ycsb",
-    programs=("ycsb", "ycsb.sh"),
-    metrics=(TRANSACTION_RATE, ELAPSED, ROUND_TRIP),
-    fragment=r"\[(?:READ|UPDATE|INSERT|SCAN)\], ",
-    begins=r"\[OVERALL\], RunTime\(ms\), ",
-    plan=_plan_ycsb,
-    options=options("ycsb"),
-    parse=_parse_ycsb,
-)
+YCSB = adapter("ycsb", plan=_plan_ycsb, parse=_parse_ycsb)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from etherweave.api.units import amount
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkRequest,
@@ -25,7 +25,6 @@ from etherweave.bench.programs.plans import (
     alone,
     seconds_text,
 )
-from etherweave.bench.programs.program_options import options
 from etherweave.bench.texts.draft import (
     NUMBER,
     Draft,
@@ -142,19 +141,7 @@ def _plan_fio(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
 _FILE = "256m"  # Size of each file, unless the user names another.
 
 
-FIO = Adapter(
-    name="fio",
-    programs=("fio",),
-    metrics=(STORAGE_BANDWIDTH, OPERATION_RATE, ROUND_TRIP),
-    fragment=r"fio-\d|\s+(?:read|write): IOPS=",
-    begins=r"[^\s:]+: \(g=0\): rw=\w+, bs=|[2-5];fio-\d",
-    json=r'"fio version"\s*:',
-    plan=_plan_fio,
-    options=options("fio"),
-    parse=_parse_fio,
-    parse_json=_parse_fio_json,
-    version=(("--version",), r"fio-(\d[\w.]*)"),
-)
+FIO = adapter("fio", plan=_plan_fio, parse=_parse_fio, parse_json=_parse_fio_json)
 
 
 _UNDER = (
@@ -216,16 +203,7 @@ def _plan_iozone(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchmark
     return alone(request, (*words, "-f", "{directory}/iozone.tmp"), forecast)
 
 
-IOZONE = Adapter(
-    name="iozone",
-    programs=("iozone",),
-    metrics=(STORAGE_BANDWIDTH,),
-    fragment=r"\s+kB +reclen",
-    begins=r"\s*Iozone: Performance Test of File I/O",
-    plan=_plan_iozone,
-    options=options("iozone"),
-    parse=_parse_iozone,
-)
+IOZONE = adapter("iozone", plan=_plan_iozone, parse=_parse_iozone)
 
 
 _ROW = re.compile(
@@ -275,16 +253,4 @@ def _plan_spdk(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPl
     return alone(request, (*words, "-t", seconds_text(seconds), "-r", where), length, notes=notes)
 
 
-SPDK_PERF = Adapter(
-    name="spdk_perf",
-    programs=("spdk_nvme_perf", "perf"),
-    metrics=(OPERATION_RATE, STORAGE_BANDWIDTH, ROUND_TRIP),
-    fragment=r"(?:PCIE|TCP|RDMA) \(.*\) NSID \d+ +from core",
-    begins=(
-        r"Device Information\s+:\s+IOPS\s+Mi?B/s\s+Average\s+"
-        r"(?:Latency\(us\) )?min\s+max\s*$"
-    ),
-    plan=_plan_spdk,
-    options=options("spdk_perf"),
-    parse=_parse_spdk,
-)
+SPDK_PERF = adapter("spdk_perf", plan=_plan_spdk, parse=_parse_spdk)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from etherweave.bench.adapters import ucc_perftest
-from etherweave.bench.programs.adapter import Adapter
+from etherweave.bench.programs.adapter import adapter
 from etherweave.bench.programs.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -33,7 +33,6 @@ from etherweave.bench.programs.plans import (
     seconds_text,
     timed_pair,
 )
-from etherweave.bench.programs.program_options import options
 from etherweave.bench.texts.draft import ANY, INTEGER, NUMBER, Draft, fields
 from etherweave.measurements import metrics
 from etherweave.measurements.benchmark_report import (
@@ -101,20 +100,12 @@ def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
     )
 
 
-UCX_PERFTEST = Adapter(
-    name="ucx_perftest",
-    programs=("ucx_perftest",),
-    rarer=("ucc_perftest",),
-    metrics=(metrics.CALL_TIME, metrics.BANDWIDTH, metrics.BANDWIDTH_BUS, metrics.MESSAGE_RATE),
-    fragment=r"\| +(?:Stage|Test) +\| +# iterations | +Count +Size +Time, us",
-    begins=(
-        rf"\|\s+\|\s+\|\s+(?:latency|overhead) \(usec\)|{re.escape(_CSV)}\s*$|"
-        rf"{ucc_perftest.BEGINS}"
-    ),
+UCX_PERFTEST = adapter(
+    "ucx_perftest",
     plan=_plan_ucx,
-    options=options("ucx_perftest"),
     parse=_parse_ucx,
-    version=(("-V",), r"ucx_perftest (\d[\w.]*)"),
+    begins=rf"\|\s+\|\s+\|\s+(?:latency|overhead) \(usec\)|{re.escape(_CSV)}\s*$|"
+    rf"{ucc_perftest.BEGINS}",
 )
 
 
@@ -159,16 +150,7 @@ def _plan_fi(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan
     return timed_pair(request, fabric, client, server, seconds, sent=sent, basis=basis)
 
 
-FI_PINGPONG = Adapter(
-    name="fi_pingpong",
-    programs=("fi_pingpong",),
-    metrics=(metrics.LATENCY, metrics.BANDWIDTH),
-    fragment=r"\w+ +\d+ +=\d+ +[\d.]+\w? +[\d.]+s +[\d.]+ +[\d.]+ +[\d.]+\s*$",
-    begins=r"bytes +#sent +#ack +total +time +MB/sec +usec/xfer +Mxfers/sec\s*$",
-    plan=_plan_fi,
-    options=options("fi_pingpong"),
-    parse=_parse_fi,
-)
+FI_PINGPONG = adapter("fi_pingpong", plan=_plan_fi, parse=_parse_fi)
 
 
 _FILE = re.compile(r" *(?P<size>\d{1,12}) (?P<rate>\d{1,9}\.\d{6}) +(?P<time>\d{1,6}\.\d{8})\s*")
@@ -218,20 +200,7 @@ def _plan_netpipe(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchmar
     )
 
 
-NETPIPE = Adapter(
-    name="netpipe",
-    programs=("NPtcp", "NPmpi", "NPopenmpi"),
-    metrics=(metrics.LATENCY, metrics.BANDWIDTH),
-    fragment=r" *\d+: +\d+ bytes +\d+ times -->",
-    begins=(
-        r"Send and receive buffers are|Now starting the main loop|"
-        r" *\d+ \d+\.\d{6} +\d+\.\d{8}\s*$"
-    ),
-    inside=r"Now starting the main loop",
-    is_row=True,
-    plan=_plan_netpipe,
-    parse=_parse_netpipe,
-)
+NETPIPE = adapter("netpipe", plan=_plan_netpipe, parse=_parse_netpipe)
 
 
 _NUTTCP_ROW = re.compile(
@@ -277,16 +246,11 @@ def _plan_nuttcp(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchmark
     return timed_pair(request, fabric, client, server, seconds, notes=notes)
 
 
-NUTTCP = Adapter(
-    name="nuttcp",
-    programs=("nuttcp",),
-    metrics=(metrics.BANDWIDTH, metrics.RETRANSMITS, metrics.ROUND_TRIP),
-    begins=rf"\s*{NUMBER} MB / +{NUMBER} sec = |megabytes={NUMBER} real_seconds=",
-    is_row=True,
+NUTTCP = adapter(
+    "nuttcp",
     plan=_plan_nuttcp,
-    options=options("nuttcp"),
     parse=_parse_nuttcp,
-    version=(("-V",), r"nuttcp-(\d[\w.]*)"),
+    begins=rf"\s*{NUMBER} MB / +{NUMBER} sec = |megabytes={NUMBER} real_seconds=",
 )
 
 
@@ -379,15 +343,4 @@ def _plan_sockperf(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchma
 
 
 _MESSAGE = 14  # Usual size of a message [bytes].
-SOCKPERF = Adapter(
-    name="sockperf",
-    programs=("sockperf",),
-    metrics=(metrics.LATENCY, metrics.ROUND_TRIP, metrics.BANDWIDTH, metrics.MESSAGE_RATE),
-    begins=r"sockperf: == version #",
-    table=r"sockperf: (?:\[Total Run\]|\[Valid Duration\]|=+ Printing statistics|Summary: )",
-    is_one_run=True,
-    plan=_plan_sockperf,
-    options=options("sockperf"),
-    parse=_parse_sockperf,
-    version=(("--version",), r"version (\d[\w.-]*)"),
-)
+SOCKPERF = adapter("sockperf", plan=_plan_sockperf, parse=_parse_sockperf)

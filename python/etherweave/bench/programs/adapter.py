@@ -1,18 +1,20 @@
 """One benchmark as the rest of Etherweave sees it: programs, metrics, plan and parser.
 
-An adapter is a value, made in a module of ``adapters`` and listed there once.
+An adapter is a value, made in a module of ``adapters`` of the functions that plan and parse. Its
+programs, metrics and patterns stand in the catalogue, but patterns that its parser uses, too.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from etherweave.bench.programs.catalogue import catalogue
 from etherweave.bench.programs.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate
-from etherweave.bench.programs.program_options import OptionTable
+from etherweave.bench.programs.program_options import OptionTable, options
 from etherweave.bench.texts.draft import Draft
 from etherweave.bench.texts.json_objects import JsonObject
-from etherweave.measurements.metrics import Metric
+from etherweave.measurements.metrics import METRICS, Metric
 
 
 @dataclass(frozen=True)
@@ -61,3 +63,18 @@ class Adapter:
     def checks(self) -> Sequence[str]:
         """Conditions under which a result counts, as the catalogue lists them."""
         return catalogue()[self.name].checks
+
+
+def adapter(name: str, **own: Any) -> Adapter:
+    """Make the adapter of an entry of the catalogue, with fields that are its module's own."""
+    facts = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in catalogue()[name].adapter.items()
+    }
+    metrics = tuple(METRICS[metric] for metric in facts.pop("metrics"))
+    if version := facts.pop("version", None):
+        *arguments, pattern = version
+        facts["version"] = (tuple(arguments), pattern)
+    if "options" not in own:
+        facts["options"] = options(name)
+    return Adapter(name, metrics=metrics, **{**facts, **own})

@@ -1,8 +1,8 @@
 """The catalogue of benchmarks, with those that Etherweave does not parse, and the reason."""
 
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -32,6 +32,11 @@ class CatalogueEntry:
     """Conditions under which a result counts, besides those of all benchmarks."""
     options: str = ""
     """Options of its programs, a line each, as :mod:`.program_options` has it."""
+    exclusive: Sequence[str] = ()
+    """First names of options of which a command may have one, with blanks between them."""
+    adapter: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of its :class:`.adapter.Adapter`: metrics by their names, of ``version`` the arguments
+    and then the pattern."""
 
     @property
     def is_read(self) -> bool:
@@ -50,15 +55,20 @@ class CatalogueEntry:
         return "; ".join(f"{kind}: {name}" for kind, name in sources if name)
 
     def facts(self) -> dict[str, Any]:
-        """Return the fields but checks and options, and whether there is an adapter."""
+        """Return the fields but those of adapters, and whether there is an adapter."""
         own = {name: value for name, value in vars(self).items() if name not in _OF_ADAPTERS}
         return own | {"is_read": self.is_read}
 
 
-_OF_ADAPTERS = ("checks", "options")  # Fields that only entries with an adapter have.
+_OF_ADAPTERS = (
+    "checks",
+    "options",
+    "exclusive",
+    "adapter",
+)  # Fields that only entries with an adapter have.
 
-_FILES = ("catalogue.toml", "surveyed.toml")
-"""Benchmarks with an adapter, and those without."""
+_FILES = ("catalogue.toml", "applications.toml", "surveyed.toml")
+"""Benchmarks with an adapter, and at last those without."""
 
 
 @cache

@@ -240,21 +240,20 @@ def options(
     name: str,
     words: Mapping[str, tuple[str, ...]] | None = None,
     programs: Mapping[str, str] | None = None,
-    exclusive: Sequence[str] = (),
     **values: str,
 ) -> OptionTable:
     """Read the options that a benchmark's entry of the catalogue declares.
 
-    ``programs`` has a pattern of the programs that have them, by first names with spaces between;
-    each text of ``exclusive`` has first names that exclude each other. The declaration names
-    ``values`` in braces.
+    ``programs`` has a pattern of the programs that have them, by first names with spaces between.
+    The declaration names ``values`` in braces.
     """
-    text = catalogue()[name].options.format(**values)
+    entry = catalogue()[name]
+    text = entry.options.format(**values)
     lines = [_LINE.fullmatch(line.strip()) for line in text.strip().splitlines()]
     assert all(lines), f"a line that declares no option: {text}"
     of_programs = {name: form for names, form in (programs or {}).items() for name in names.split()}
     declared = tuple(_declared(line, of_programs) for line in lines if line)
-    groups = tuple(frozenset(names.split()) for names in exclusive)
+    groups = tuple(frozenset(names.split()) for names in entry.exclusive)
     unknown = of_programs.keys() | {name for group in groups for name in group}
     unknown -= {option.names[0] for option in declared}
     assert not unknown, f"constraints of options that are not declared: {unknown}"
