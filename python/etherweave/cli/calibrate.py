@@ -342,8 +342,5 @@ def _published(study: str) -> None:
     from etherweave.study.folder import load_study
 
     heads = ("constant", "figure", "target", "shipped", "fitted", "figure with fitted")
-    try:
-        with mistakes(ValueError):
-            print_table(heads, fit(load_study(study)))
-    except KeyError as error:
-        reject(error.args[0])
+    with mistakes(KeyError, ValueError):
+        print_table(heads, fit(load_study(study)))

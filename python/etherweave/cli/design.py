@@ -188,10 +188,8 @@ def _draw(file: str, changes: dict[str, object], path: Path) -> None:
     from etherweave.report import draw_fabric
     from etherweave.report.drawing import TooLargeError
 
-    try:
+    with mistakes(TooLargeError, before=f"--draw {path}: "):
         draw_fabric(etherweave.fabric(file, changes), path)
-    except TooLargeError as error:
-        reject(f"--draw {path}: {error}")
 
 
 def _compare(

@@ -79,10 +79,16 @@ def exit_as(summary: "Summary", kept: str, printed: set[str]) -> None:
 
 
 @contextmanager
-def mistakes(*kinds: type[Exception], failures: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+def mistakes(
+    *kinds: type[Exception],
+    failures: tuple[type[Exception], ...] = (),
+    before: str = "",
+    after: str = "",
+) -> Iterator[None]:
     """End with a user's mistake where one of these errors is raised, or one of a file.
 
-    ``failures`` are errors of the machine, after which it ends with :data:`FAILED`.
+    ``failures`` are errors of the machine, after which it ends with :data:`FAILED`. ``before`` and
+    ``after`` stand around the mistake: where it is, and what is expected.
     """
     try:
         yield
@@ -94,7 +100,8 @@ def mistakes(*kinds: type[Exception], failures: tuple[type[Exception], ...] = ()
     except OSError as error:
         reject(os_error(error))
     except kinds as error:
-        reject(error)
+        text = error.args[0] if isinstance(error, KeyError) else error
+        reject(f"{before}{text}{after}")
 
 
 def _endings() -> list[signal.Signals]:

@@ -10,7 +10,7 @@ import etherweave
 from etherweave.api.outputs import below, written
 from etherweave.cli import parameters
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.exits import mistakes
 from etherweave.cli.progress import print_start
 
 if TYPE_CHECKING:
@@ -106,11 +106,9 @@ def _draw(observation: "Observation", heat: Path | None, animation: Path | None)
         ("--heat", heat, draw_heat),
         ("--animation", animation, write_animation),
     ):
-        try:
+        with mistakes(TooLargeError, before=f"{option} {path}: "):
             if path:
                 make(observation, path)
-        except TooLargeError as error:
-            reject(f"{option} {path}: {error}")
 
 
 def _json(observation: "Observation") -> str:

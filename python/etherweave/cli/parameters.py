@@ -11,7 +11,7 @@ from etherweave.api.inputs import read_text
 from etherweave.api.machine import usable_processors
 from etherweave.api.scenario import Literal, dotted, literals
 from etherweave.api.units import time_of
-from etherweave.cli.exits import os_error, reject
+from etherweave.cli.exits import mistakes, os_error, reject
 from etherweave.cli.extras import require
 
 VALUE_MAX = 4096  # Longest value of ``--set`` [characters]; a file has room for more.
@@ -170,10 +170,8 @@ def drawing(option: str, path: Path | None, *suffixes: str) -> Path | None:
 
 def seconds(option: str, text: str, bounds_s: tuple[float, float] | None = None) -> float:
     """Read the time of an option [s], within bounds or above zero, or end with the mistake."""
-    try:
+    with mistakes(ValueError, before=f"{option} "):
         value_s = time_of(text)
-    except ValueError as error:
-        reject(f"{option} {error}")
     if bounds_s is None and not value_s:
         reject(f"{option} {text}: expected more than zero")
     if bounds_s and not bounds_s[0] <= value_s <= bounds_s[1]:

@@ -24,7 +24,7 @@ from etherweave.api.overview import overview
 from etherweave.api.results import Result
 from etherweave.api.slowdown import Slowdown, foreground, slowdowns
 from etherweave.cli import parameters
-from etherweave.cli.exits import exit_as, mistakes, notice, os_error, print_warnings, reject
+from etherweave.cli.exits import exit_as, mistakes, notice, print_warnings, reject
 from etherweave.cli.processes import is_first, launched
 from etherweave.cli.progress import print_start, run_progress
 from etherweave.extend import described_fault, load_extensions
@@ -213,7 +213,7 @@ def _simulate(
     extend: dict[str, Any] | None = None,
 ) -> Result:
     try:
-        with run_progress(file.stem) as report:
+        with mistakes(etherweave.ScenarioError), run_progress(file.stem) as report:
             return etherweave.run(
                 file,
                 changes,
@@ -227,10 +227,6 @@ def _simulate(
             )
     except etherweave.Interrupted as interruption:
         return interruption.result
-    except etherweave.ScenarioError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     except (Exception, SystemExit) as error:
         if (fault := described_fault(error)) is None:
             raise
@@ -263,12 +259,8 @@ def _compare(
 ) -> None:
     from etherweave.cli.design_page import print_table
 
-    try:
+    with mistakes(etherweave.ScenarioError):
         both = both_fidelities(file, changes)
-    except etherweave.ScenarioError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     printed: set[str] = set()
     packet, flow = (_simulate(file, threads, memory_limit, printed, changed) for changed in both)
     errors = compare_fidelity(packet, flow)
@@ -297,19 +289,15 @@ def _compare(
 
 
 def _save(result: Result, output: Path) -> None:
-    try:
+    with mistakes():
         result.save(output)
-    except OSError as error:
-        reject(os_error(error))
 
 
 def _trace(result: Result, file: Path) -> None:
     from etherweave.api.traces import write_trace
 
-    try:
+    with mistakes():
         write_trace(result, file)
-    except OSError as error:
-        reject(os_error(error))
 
 
 def _captures(pcap: list[str] | None) -> dict[str, str | Path]:

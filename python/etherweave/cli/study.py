@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, notice, reject
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, ExecutorName, Threads, directory
 from etherweave.cli.progress import work_progress
@@ -95,7 +95,7 @@ def study(
         reject("--record: expected with --fresh, without --full and --only")
     stem = Path(name).resolve().name
     home = directory(output or Path("results") / (f"{stem}-full" if full else stem))
-    try:
+    with mistakes(KeyError, ValueError, failures=(WorkerError,)):
         if samples is not None:
             check_count(samples)
         before = processor_s()
@@ -129,15 +129,6 @@ def study(
 
                 sampled = sample_study(done, samples, executor(where, threads), show_samples)
                 page = None if done.not_run else write_study(done)
-    except WorkerError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
-    except KeyError as error:
-        reject(error.args[0])
-    except ValueError as error:
-        reject(error)
-    except OSError as error:
-        reject(os_error(error))
     if as_json:
         print(json.dumps(_facts(done, sampled), indent=2) if sampled else done.to_json())
     else:
@@ -156,12 +147,8 @@ def _print_about(name: str) -> None:
 
     from etherweave.study import load_study
 
-    try:
+    with mistakes(KeyError, ValueError):
         declared = load_study(name).declared
-    except KeyError as error:
-        reject(error.args[0])
-    except (ValueError, OSError) as error:
-        reject(error)
     console = Console(width=None if sys.stdout.isatty() else 120)
     with console.capture() as page:
         console.print(Markdown(declared.about or declared.title))

@@ -11,7 +11,7 @@ import typer
 
 from etherweave.api.units import size_of
 from etherweave.bench.environment.readers import ROOT
-from etherweave.cli.exits import reject
+from etherweave.cli.exits import mistakes, reject
 
 TimeLimit = Annotated[
     str | None,
@@ -32,10 +32,8 @@ TrafficLimit = Annotated[
 
 def octets(option: str, text: str) -> int:
     """Read the size of an option [bytes], above zero, or end with the mistake."""
-    try:
+    with mistakes(ValueError, before=f"{option} "):
         value = size_of(text)
-    except ValueError as error:
-        reject(f"{option} {error}")
     if not value:
         reject(f"{option} {text}: expected more than zero")
     return value

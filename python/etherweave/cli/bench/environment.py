@@ -130,10 +130,9 @@ def _read(path: Path) -> Snapshot:
     with mistakes():
         is_input = str(path) == "-"
         data = sys.stdin.buffer.read(_SIZE_MAX) if is_input else read_bytes(path, _SIZE_MAX)
-    try:
+    expected = "; expected what `etherweave bench environment --json` writes"
+    with mistakes(ValueError, before=f"{path}: ", after=expected):
         return snapshot(data.decode(errors="replace"))
-    except ValueError as error:
-        reject(f"{path}: {error}; expected what `etherweave bench environment --json` writes")
 
 
 def _print(findings: list[EnvironmentFinding]) -> None:

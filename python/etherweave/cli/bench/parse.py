@@ -14,7 +14,7 @@ from etherweave.api.units import amount, size_text
 from etherweave.bench.texts.document import TEXT_MAX, Document, UnrecognisedError
 from etherweave.bench.texts.document import parse as parse_text
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, mistakes, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, print_error
 from etherweave.cli.parameters import AsJson
 from etherweave.measurements.benchmark_report import BenchmarkReport, Measurement
 
@@ -45,10 +45,9 @@ def parse(file: Path, *, as_json: AsJson = False) -> None:
 def document_of(file: Path) -> Document:
     """Read the results in a file, or end with the mistake."""
     with mistakes():
-        try:
+        expected = "; expected output of what `etherweave bench list` has"
+        with mistakes(UnrecognisedError, before=f"{file}: ", after=expected):
             return parse_text(text_of(file))
-        except UnrecognisedError as error:
-            reject(f"{file}: {error}; expected output of what `etherweave bench list` has")
 
 
 def print_failures(file: Path, document: Document) -> None:

@@ -67,14 +67,10 @@ def _check(switch: SwitchPlan, interfaces: dict[int, RatedInterface]) -> None:
 
 
 def _interfaces(ports: list[str], rate: str) -> dict[int, RatedInterface]:
-    try:
+    with mistakes(ValueError, before="--rate "):
         bits_per_s = round(8 * rate_of(rate))
-    except ValueError as error:
-        reject(f"--rate {error}")
-    try:
+    with mistakes(ValueError, before=f"--rate {rate}: "):
         quantum_ps(bits_per_s)
-    except ValueError as error:
-        reject(f"--rate {rate}: {error}")
     pairs = [(word, *word.partition("=")) for word in ports]
     for word, number, _, interface in pairs:
         if not (number.isascii() and number.isdigit() and interface):

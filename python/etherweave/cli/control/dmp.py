@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from etherweave.api.inputs import read_bytes
-from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, notice, print_error
 from etherweave.cli.parameters import AsJson, seconds
 from etherweave.cli.verbs import nested
 from etherweave.control.dmp.capture import CapturedFrame, CaptureError, explain, frames
@@ -121,11 +121,8 @@ def decode(source: str, *, as_json: AsJson = False) -> None:
     source : FILE.pcap|HEX
         Capture of tcpdump -w, or a frame in hexadecimal digits.
     """
-    with mistakes():
-        try:
-            lines = list(explain(_frames(source)))
-        except CaptureError as error:
-            reject(f"{source}: {error}")
+    with mistakes(), mistakes(CaptureError, before=f"{source}: "):
+        lines = list(explain(_frames(source)))
     if as_json:
         print(json.dumps([_facts(line) for line in lines], indent=2))
     else:

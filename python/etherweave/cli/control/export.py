@@ -159,10 +159,8 @@ def _running(policy: Policy, folder: Path | None) -> Running:
         reject(
             f"--running {folder}: expected SWITCH/config_db.json, as {next(iter(places.values()))}"
         )
-    try:
+    with mistakes(config_db.ConfigError, before="--running: "):
         return {name: config_db.tables(str(path), read_text(path)) for name, path in known.items()}
-    except config_db.ConfigError as error:
-        reject(f"--running: {error}")
 
 
 def _write_roles(policy: Policy, system: str, output: Path, ansible: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etherweave.api.inputs import check_type, read_text
-from etherweave.cli.exits import print_warnings, reject
+from etherweave.cli.exits import mistakes, print_warnings, reject
 from etherweave.cli.parameters import overrides
 from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.control.rules import FabricPlan, SwitchPlan
@@ -124,7 +124,5 @@ def switch_of(plan: FabricPlan, name: str) -> SwitchPlan:
 
 
 def _address(path: Path, line: int, word: str | None) -> int:
-    try:
+    with mistakes(ValueError, before=f"{path}:{line}: "):
         return mac_value(word or "")
-    except ValueError as error:
-        reject(f"{path}:{line}: {error}")
