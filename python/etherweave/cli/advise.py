@@ -19,20 +19,13 @@ from etherweave.cli.verbs import FileGroup, nested
 if TYPE_CHECKING:
     from etherweave.advise import Answer
 
-EXAMPLES = """Examples:
-etherweave advise scenarios/advise/128_nodes.toml
-etherweave advise scenarios/advise/128_nodes.toml --dry-run
-etherweave advise purchase.toml --html advice --executor dask=scheduler.json
-etherweave advise purchase.toml --json
-etherweave advise quotes offers.csv -o prices.toml"""
-
 
 advise = nested(
     "Rank fabrics by a simulated mix of jobs and their prices, and print what decides.", FileGroup
 )
 
 
-@advise.command("run", epilog=EXAMPLES)
+@advise.command("run")
 def run_verb(
     file: Path,
     *,
@@ -84,11 +77,7 @@ def run_verb(
     return None
 
 
-@advise.command(
-    "quotes",
-    epilog="Examples:\netherweave advise quotes offers.csv -o prices.toml\n"
-    "etherweave advise quotes offers.csv --currency EUR --exchange USD=0.92",
-)
+@advise.command("quotes")
 def quotes_verb(
     file: Path,
     *,

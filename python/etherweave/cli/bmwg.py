@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from etherweave.bmwg import Entry, TestResult
     from etherweave.bmwg.model import Cell, ReportTable
 
-EXAMPLES = """Examples:
-etherweave bmwg --list
-etherweave bmwg --list --draft inference
-etherweave bmwg scenarios/bmwg/leaf_spine.toml --tests 5.1,8.4
-etherweave bmwg fabric.toml --draft inference -o results/inference
-etherweave bmwg fabric.toml --full --workers 64 --executor "slurm=--partition=batch"
-"""
-
 
 def bmwg(
     file: Annotated[Path | None, typer.Argument(metavar="FABRIC", show_default=False)] = None,

@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from etherweave.bench.calibration.calibration import CalibratedConstant
     from etherweave.bench.measure import MeasureLimits
 
-EXAMPLES = """Examples:
-etherweave calibrate cluster.toml --site site.toml --fabric roce -o calibrated
-etherweave calibrate cluster.toml --site site.toml --hpcc 20000 -o calibrated
-etherweave run cluster.toml --set @calibrated/constants.toml
-etherweave run cluster.toml --samples 64 --uncertain @calibrated/posterior.toml
-etherweave calibrate cluster.toml --measured latency --measured bandwidth --measured halo3d
-etherweave calibrate --study stackhpc-2019"""
 
 TESTBED = "sandia-2020"  # Study whose constants are fitted unless another, or a scenario, is given.
 CONSTANTS = "constants.toml"  # File with the middle of the posterior, as overrides.

@@ -20,9 +20,6 @@ from etherweave.cli.progress import point_progress, print_start
 if TYPE_CHECKING:
     import polars
 
-EXAMPLES = """Examples:
-etherweave curve scenarios/open_loop/dragonfly_1056.toml --threads 2
-etherweave curve dragonfly.toml --set open_loop.loads=[0.2,0.5] -o points.csv --draw curve.svg"""
 
 SHOWN = (
     ("routing", "routing", ""),

@@ -24,16 +24,7 @@ if TYPE_CHECKING:
     from etherweave.sweeps import Executor
 
 LOCAL = "local"  # Executor without processes of its own: threads of this one.
-EXAMPLES = """Examples:
-etherweave design dragonfly.toml
-etherweave design dragonfly.toml --draw dragonfly.svg
-etherweave design dragonfly.toml --routing ugal_local --routing conditional_tables
-etherweave design dragonfly.toml --set topology.dragonfly.groups=100 --json
-etherweave design halo3d.toml --load result
-etherweave design dragonfly.toml --export graphml --export netbox -o exports
-etherweave design --compare clos.toml butterfly.toml dragonfly.toml
-etherweave design --find hosts=300000 radix=72 rate=40Gb/s --rank price -o proposals
-etherweave design --find hosts=300000 radix=72 --executor dask=scheduler.json
+FORMATS = """
 Formats of --export:
 """ + "\n".join(f"{name}: {about}" for name, about in (*etherweave.exports(), *WRITERS.items()))
 

@@ -18,13 +18,6 @@ from etherweave.cli import parameters
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.progress import print_start, run_progress
 
-EXAMPLES = """Examples:
-etherweave explain halo3d.toml
-etherweave explain halo3d.toml --what-if
-etherweave run halo3d.toml -s observe.ranks=true -o result
-etherweave explain result --job halo3d --longest 20
-etherweave explain result --ports
-etherweave explain result --json"""
 LONGEST = 8  # Stretches of a path that are printed.
 SAVED_MIN = 0.01  # Share of a job's time from which on a saving is named.
 NO_TIMES = "not known: no stream ends before the run does, so that there is no time to compare"

@@ -10,11 +10,6 @@ import typer
 from etherweave.cli.exits import mistakes, print_error
 from etherweave.cli.extras import require
 
-EXAMPLES = """Examples:
-etherweave explore
-etherweave explore halo3d.toml
-etherweave explore halo3d.toml --no-browser --port 8000"""
-
 
 def explore(
     scenario: Annotated[Path | None, typer.Argument(exists=True, dir_okay=False)] = None,

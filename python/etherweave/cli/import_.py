@@ -28,12 +28,7 @@ from etherweave.formats.scenario import (
 
 SERVERS_MAX = 4096
 
-EXAMPLES = """Examples:
-etherweave import topology.conf -o fabric
-etherweave import ibnetdiscover.txt -o fabric --length 5m
-etherweave import devices.csv interfaces.csv cables.csv -o fabric --name site
-etherweave import Garr201111.gml --attach 2 -o fabric
-etherweave import links.csv --hosts 'gpu*' --rate 400Gb/s -o fabric
+FORMATS = """
 Formats:
 """ + "\n".join(f"{name}: {about}" for name, about in READERS.items())
 

@@ -19,12 +19,6 @@ from etherweave.cli.sampled import figure, intervals, print_intervals
 if TYPE_CHECKING:
     from etherweave.uncertainty.intervals import Distribution
 
-EXAMPLES = """Examples:
-etherweave interconnects
-etherweave interconnects infiniband-edr slingshot-11 --compare
-etherweave interconnects infiniband-edr ethernet-100-roce --samples 16
-etherweave interconnects --html interconnects"""
-
 
 def interconnects(
     chosen: list[str] | None = None,

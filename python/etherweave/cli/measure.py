@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from etherweave.api.results import Result
     from etherweave.bench.measure import MeasureLimits
 
-EXAMPLES = """Examples:
-etherweave measure halo3d.toml -o measured --set job.0.workload.halo3d.iterations=1000
-etherweave measure halo3d.toml -o measured --launcher mpirun --hostfile hosts --launches 5
-etherweave measure halo3d.toml -o measured --launcher srun --launch-option=--nodes=48
-etherweave measure halo3d.toml -o measured --site cluster.toml --fabric roce --hosts n1,n2,n3,n4
-etherweave measure incast.toml -o measured --program iperf3 --site cluster.toml --fabric tcp
-etherweave run halo3d.toml -o simulated && etherweave report simulated --beside measured"""
 
 TIME_LIMIT = "10min"
 TRAFFIC_LIMIT = "1TB"

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
     from etherweave.api.observations import Observation, PatternInterval
 
-EXAMPLES = """Examples:
-etherweave observe scenarios/open_loop/dragonfly_turn.toml --animation turn.html
-etherweave observe dragonfly.toml --routing minimal --pattern adversarial --load 0.5 --heat map.svg
-etherweave observe dragonfly.toml --set open_loop.batch=1us -o observation"""
 
 TITLES = ("pattern", ">from [us]", ">to [us]", ">mean", ">highest", "between")
 """Titles of the printed columns: utilisation between groups while a pattern is active."""

@@ -8,12 +8,6 @@ from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import Extend, output_file
 
 SUFFIXES = (".gz", ".tgz")
-EXAMPLES = """Examples:
-etherweave run halo3d.toml -o result
-etherweave pack result
-etherweave pack result -o halo3d.tar.gz
-etherweave pack results/flows-replications
-etherweave pack result --extend timely:Timely"""
 
 
 def pack(result: Path, *, output: Path | None = None, extend: Extend = None) -> None:

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from etherweave.api.replays import RecordingFacts
     from etherweave.bench.measure.mpi_recorder import RecorderOverhead
 
-EXAMPLES = """Examples:
-etherweave record -o recorded -- mpirun -np 4 ./program
-etherweave record -o recorded --measure 20 -- mpirun -np 4 ./program
-etherweave record -o recorded -- srun --ntasks=64 ./program
-etherweave replay recorded --on fabric.toml"""
 WAITED_MAX = 0.01  # Part of the time for which a rank may wait for a processor without a warning.
 SETTINGS = {"allow_interspersed_args": False}
 NOTHING = (

@@ -24,12 +24,6 @@ from etherweave.measurements.references import (
     search,
 )
 
-EXAMPLES = """Examples:
-etherweave reference osu_multi_lat slingshot
-etherweave reference --fabric RoCE --metric bandwidth
-etherweave reference --count
-etherweave reference --result osu_bw.txt --fabric TCP"""
-
 FAMILIES = ("Aries", "EFA", "InfiniBand", "Omni-Path", "RoCE", "Slingshot", "TCP")
 """Fabrics of most figures, for a message."""
 SHOWN_MAX = 12  # Fabrics that a message names.

@@ -19,14 +19,6 @@ WAITS_MOSTLY = 0.5
 if TYPE_CHECKING:
     from etherweave.api.replays import Replay
 
-EXAMPLES = """Examples:
-etherweave record -o recorded -- mpirun -np 4 ./program
-etherweave replay recorded --on fabric.toml
-etherweave replay recorded --on fabric.toml --compute-scale 0.5 --set switch.latency=1us
-etherweave replay scorep/traces.otf2 --on fabric.toml --keep recorded
-etherweave replay trace.goal --on fabric.toml
-etherweave replay traces/ --on fabric.toml"""
-
 
 def replay(
     recording: Path,

@@ -11,17 +11,6 @@ if TYPE_CHECKING:
     from etherweave.report import WindowRequest
     from etherweave.sweeps import SweepStore
 
-EXAMPLES = """Examples:
-etherweave run halo3d.toml -o result
-etherweave report result
-etherweave report result --beside measured
-etherweave report results/incast
-etherweave report results/sandia-2020
-etherweave report calibrated
-etherweave report scorep/traces.otf2
-etherweave report recorded --from 20ms --until 25ms
-etherweave report results/monday --simulation simulated --topology fabric.toml"""
-
 
 def report(
     result: Annotated[Path, typer.Argument(exists=True)],

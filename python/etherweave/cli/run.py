@@ -31,18 +31,6 @@ from etherweave.extend import described_fault, load_extensions
 from etherweave.measurements.benchmark_lines import benchmark_rows
 from etherweave.measurements.run_lines import run_lines
 
-EXAMPLES = """Examples:
-etherweave run halo3d.toml
-etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100
-etherweave run halo3d.toml --seed 7 --json > summary.json
-etherweave run jobs.toml --slowdown
-etherweave run halo3d.toml --compare-fidelity --set job.0.workload.halo3d.pex=4
-etherweave run halo3d.toml --trace halo3d.json.gz
-etherweave run incast.toml --extend timely:Timely
-etherweave run flows.toml --replications 10 --half-width 0.05
-etherweave run latency.toml --samples 128 --uncertain switch.latency=200ns..400ns
-etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-length 128B"""
-
 
 def run(
     context: typer.Context,

@@ -14,12 +14,6 @@ from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, File, Natural, Settings, directory, overrides
 from etherweave.cli.progress import byte_progress
 
-EXAMPLES = """Examples:
-etherweave schedule halo3d.toml -o schedules
-etherweave schedule halo3d.toml -o schedules --goal --set job.0.workload.halo3d.iterations=10
-etherweave schedule training.toml -o schedules --chakra
-etherweave schedule trace.goal -o schedules"""
-
 GOAL = ".goal"
 PROFILES = ("nccl-2.21", "deepep")  # Libraries that a job has by itself, and its trace has not.
 

@@ -7,11 +7,6 @@ from etherweave.api.key_descriptions import description
 from etherweave.cli.design_page import WIDTH
 from etherweave.cli.exits import mistakes
 
-EXAMPLES = """Examples:
-etherweave schema > scenario.schema.json
-etherweave schema transport.roce
-etherweave schema job.workload.fft"""
-
 
 def schema(key: str = "") -> None:
     """Print what a key of a scenario means, or the JSON Schema of all.

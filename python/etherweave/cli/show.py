@@ -7,10 +7,6 @@ from etherweave.cli.exits import mistakes, print_warnings
 from etherweave.cli.parameters import File, Settings, overrides
 from etherweave.cli.progress import print_estimate
 
-EXAMPLES = """Examples:
-etherweave show halo3d.toml
-etherweave show halo3d.toml --set switch.latency=1us > slower.toml"""
-
 
 def show(file: File, settings: Settings = None) -> None:
     """Check a scenario and print it with every default filled in, units included.

@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from etherweave.study import StudyCheck, StudyRecord, StudyResult
     from etherweave.uncertainty import SampledStudy
 
-EXAMPLES = """Examples:
-etherweave study
-etherweave study sandia-2020
-etherweave study sandia-2020 --about
-etherweave study sandia-2020 --only 'p2p.*'
-etherweave study sandia-2020 --full -o results/full
-etherweave study osu-references --samples 32
-etherweave study ./my-study --json > checks.json
-etherweave study exascale-2017 --strict --all"""
-
 
 def study(
     name: Annotated[str, typer.Argument(show_default=False)] = "",

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from etherweave.sweeps import FlowFirst, Sweep, SweepResult, SweepStatus
     from etherweave.sweeps.cost import Expectation
 
-EXAMPLES = """Examples:
-etherweave sweep scenarios/sweep/incast.toml --dry-run
-etherweave sweep scenarios/sweep/incast.toml -o results/incast
-etherweave sweep incast.toml --flow-first streams.incast.mean_us --close 1.5
-etherweave sweep incast.toml --executor dask=scheduler.json
-etherweave sweep incast.toml --executor "slurm=--partition=batch --time=60" --workers 64
-etherweave sweep incast.toml --samples 16
-etherweave sweep status results/incast
-etherweave sweep plot results/incast x=switch.buffer y=goodput_gbps by=seed -o buffer.svg
-etherweave sweep plot results/loads slowdown_by_size -o slowdowns.svg
-etherweave sweep table results/incast -o incast.csv"""
-
 
 sweep = nested(
     "Run a scenario at many values of its keys, and keep all figures as one dataset.", FileGroup
@@ -39,7 +27,7 @@ sweep = nested(
 Home = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of a sweep.")]
 
 
-@sweep.command("run", epilog=EXAMPLES)
+@sweep.command("run")
 def run_verb(
     file: Path,
     *,
@@ -189,7 +177,7 @@ def _line(status: "SweepStatus") -> str:
     return f"{status.name}: {status.finished:,} of {status.runs:,} runs finished{failed}{lost}"
 
 
-@sweep.command("status", epilog="Examples:\netherweave sweep status results/incast --json")
+@sweep.command("status")
 def status_verb(home: Home, as_json: parameters.AsJson = False) -> None:
     """Print how far a sweep is, whether or not a process works on it."""
     from etherweave.sweeps import SweepError, SweepStore
@@ -205,9 +193,7 @@ def status_verb(home: Home, as_json: parameters.AsJson = False) -> None:
     return None
 
 
-@sweep.command(
-    "plot", epilog="Examples:\netherweave sweep plot results/incast x=switch.buffer y=goodput_gbps"
-)
+@sweep.command("plot")
 def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> None:
     """Draw a figure of the runs over an axis, or of their flows.
 
@@ -244,7 +230,7 @@ def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> 
         notice(text.strip())
 
 
-@sweep.command("table", epilog="Examples:\netherweave sweep table results/incast -o incast.csv")
+@sweep.command("table")
 def table_verb(home: Home, *, output: Path | None = None) -> None:
     """Write all runs, a row each, as CSV or as an Excel workbook.
 

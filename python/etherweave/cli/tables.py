@@ -11,12 +11,6 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import directory, output_file
 
-EXAMPLES = """Examples:
-etherweave tables result -o tables
-etherweave tables result --form xlsx -o result.xlsx
-etherweave tables result --only iterations -o tables
-etherweave tables --columns --only ports"""
-
 
 class Form(StrEnum):
     """Kinds of files."""

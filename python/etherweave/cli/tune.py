@@ -25,12 +25,6 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.progress import count_progress
 
-EXAMPLES = """Examples:
-etherweave tune scenarios/nccl_tests.toml -o nccl_tuner.conf
-etherweave tune scenarios/nccl_tests.toml --sizes 64KiB,1MiB,16MiB --collective allreduce
-etherweave tune scenarios/nccl_tests.toml --ranks 16 --ranks 32 --json
-etherweave tune scenarios/nccl_tests.toml --collective allreduce --channels 8,16,32
-etherweave tune scenarios/nccl_tests.toml --file nccl_tuner.conf"""
 SIZES = "1KiB,16KiB,256KiB,4MiB,64MiB"
 SIZES_MAX = 64  # Most sizes.
 

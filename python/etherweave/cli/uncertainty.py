@@ -28,7 +28,7 @@ uncertainty = nested(
 )
 
 
-@uncertainty.command("spreads", epilog="Examples:\netherweave uncertainty spreads")
+@uncertainty.command("spreads")
 def spreads_verb(as_json: AsJson = False) -> None:
     """Print how far documents differ in the same figure.
 
@@ -48,9 +48,7 @@ def spreads_verb(as_json: AsJson = False) -> None:
     return print_table(("figure", ">documents", ">spread", ">factor", "values"), rows)
 
 
-@uncertainty.command(
-    "figures", epilog="Examples:\netherweave uncertainty figures halo3d.toml --json"
-)
+@uncertainty.command("figures")
 def figures_verb(
     file: File, settings: Settings = None, uncertain: Uncertain = None, as_json: AsJson = False
 ) -> None:
@@ -82,7 +80,7 @@ def figures_verb(
     return print_warnings(without_basis(drawn.without_basis), set())
 
 
-@uncertainty.command("errors", epilog="Examples:\netherweave uncertainty errors")
+@uncertainty.command("errors")
 def errors_verb(as_json: AsJson = False) -> None:
     """Print the error of the model by kind of figures: measured over simulated times.
 
@@ -108,7 +106,7 @@ def errors_verb(as_json: AsJson = False) -> None:
     )
 
 
-@uncertainty.command("forms", epilog="Examples:\netherweave uncertainty forms")
+@uncertainty.command("forms")
 def forms_verb(as_json: AsJson = False) -> None:
     """Print how well forms of the error of the model predict the rows of systems left out.
 
@@ -133,9 +131,7 @@ OptionalDirectories = Annotated[
 ]
 
 
-@uncertainty.command(
-    "rows", epilog="Examples:\netherweave uncertainty rows results/osu-references > rows.csv"
-)
+@uncertainty.command("rows")
 def rows_verb(directories: Directories) -> None:
     """Print the check rows of results of studies that measure the error of the model, as CSV.
 
@@ -154,11 +150,7 @@ def rows_verb(directories: Directories) -> None:
     print(write(row for row in rows if row), end="")
 
 
-@uncertainty.command(
-    "coverage",
-    epilog="Examples:\netherweave uncertainty coverage\netherweave uncertainty coverage "
-    "results/osu-references results/stackhpc-2019 --figure reliability.svg",
-)
+@uncertainty.command("coverage")
 def coverage_verb(
     directories: OptionalDirectories = None, *, figure: Path | None = None, as_json: AsJson = False
 ) -> None:

@@ -13,11 +13,6 @@ from etherweave.cli.parameters import ALL_PROCESSORS, Extend, MemoryLimit, Threa
 from etherweave.cli.progress import run_progress
 from etherweave.extend import load_extensions
 
-EXAMPLES = """Examples:
-etherweave unpack halo3d.tar.gz -o halo3d
-etherweave unpack halo3d.tar.gz -o halo3d --check
-etherweave unpack result.tar.gz -o halo3d --check --extend timely:Timely"""
-
 
 def unpack(
     archive: Path,

@@ -7,7 +7,9 @@ compares the lines of the table with what the functions say of themselves.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import typer
@@ -95,7 +97,9 @@ class VerbGroup(TyperGroup):
     def load(self, name: str) -> Any:
         """Import a verb, options and all."""
         if name in self.verbs:
-            self.add_command(_command(name, *self.verbs[name].imported(self.package, name)))
+            _, _, above = self.package.partition(".cli.")
+            words = f"{above.replace('.', ' ')} {name}".strip()
+            self.add_command(_command(words, *self.verbs[name].imported(self.package, name)))
         return self.commands[name]
 
 
@@ -164,8 +168,8 @@ def group(package: str, about: str, lines: Mapping[str, str | Verb], **options: 
     """Make a group of verbs of a package, with these options of :class:`typer.Typer`.
 
     A verb is in the module of its name, unless a :class:`Verb` names another. It is a function, or
-    a :class:`typer.Typer` of further verbs. What its module calls ``EXAMPLES`` ends its help, and
-    ``SETTINGS`` are those of its context.
+    a :class:`typer.Typer` of further verbs. Its examples in ``examples.txt`` and what its module
+    calls ``FORMATS`` end its help, and ``SETTINGS`` are those of its context.
     """
     verbs = {name: Verb(name, row) if isinstance(row, str) else row for name, row in lines.items()}
     return typer.Typer(
@@ -185,29 +189,42 @@ def nested(about: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
     return typer.Typer(cls=kind, help=about, no_args_is_help=True, context_settings=settings)
 
 
-def _command(name: str, module: Any, member: Any) -> Any:
+def _command(words: str, module: Any, member: Any) -> Any:
     if isinstance(member, typer.Typer):
-        return _nested(name, member)
+        return _nested(words, member)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     settings = SETTINGS | getattr(module, "SETTINGS", {})
     single.command(
-        name,
+        words.split()[-1],
         cls=VerbCommand,
         help=_declared(member),
-        epilog=module.EXAMPLES,
+        epilog=_examples()[words] + getattr(module, "FORMATS", ""),
         context_settings=settings,
     )(member)
     return typer.main.get_command(single)
 
 
-def _nested(name: str, verbs: typer.Typer) -> Any:
+def _nested(words: str, verbs: typer.Typer) -> Any:
     verbs.rich_markup_mode = None
     for verb in verbs.registered_commands:
         verb.cls = VerbCommand
         verb.help = _declared(verb.callback)
+        assert verb.callback is not None, "every verb is a function"
+        name = verb.name or typer.main.get_command_name(verb.callback.__name__)
+        verb.epilog = _examples()[f"{words} {name}"]
     click_group = typer.main.get_group(verbs)
-    click_group.name = name
+    click_group.name = words.split()[-1]
     return click_group
+
+
+@cache
+def _examples() -> dict[str, str]:
+    """Read the examples of all verbs, by their words."""
+    text = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8")
+    blocks = (block.partition("]\n") for block in text.rstrip().split("\n\n["))
+    return {
+        words: f"Examples:\n{lines}" for names, _, lines in blocks for words in names.split(", ")
+    }
 
 
 def _declared(verb: Any) -> str:

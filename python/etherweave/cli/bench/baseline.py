@@ -12,16 +12,12 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes
 from etherweave.cli.verbs import nested
 
-EXAMPLES = """Examples:
-etherweave bench baseline add results/monday --name spring --file baselines.json
-etherweave bench baseline list --file baselines.json"""
-
 File = Annotated[Path, typer.Option("--file", metavar="FILE", help="JSON file of baselines.")]
 
 baseline = nested("Store results under a name, and list them, for later comparisons.")
 
 
-@baseline.command("add", epilog=EXAMPLES)
+@baseline.command("add")
 def add_one(result: Path, *, name: str, file: File) -> None:
     """Store the numbers of a result for `bench compare FILE:NAME RESULT`.
 
@@ -37,7 +33,7 @@ def add_one(result: Path, *, name: str, file: File) -> None:
     print(f"{name}: {len(kept.rows)} points of {kept.site}")
 
 
-@baseline.command("list", epilog=EXAMPLES)
+@baseline.command("list")
 def list_all(file: File) -> None:
     """List the baselines of a file."""
     with mistakes(BaselineError):

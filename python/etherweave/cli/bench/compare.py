@@ -17,11 +17,6 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 
-EXAMPLES = """Examples:
-etherweave bench compare results/monday results/tuesday
-etherweave bench compare baselines.json:spring results/tuesday --strict
-etherweave bench compare results/tcp results/roce --ignore fabric"""
-
 Source = Annotated[
     str,
     typer.Argument(metavar="RESULT", help="Directory of `bench run -o`, or baseline as FILE:NAME."),

@@ -31,12 +31,6 @@ from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson, Positive
 
 _SIZE_MAX = 1 << 26  # Largest snapshot [bytes].
-EXAMPLES = """Examples:
-etherweave bench environment --interface eth0 --to node2
-etherweave bench environment --site cluster.toml
-etherweave bench environment --json > before.json
-etherweave bench environment --before before.json --interface eth0 --traffic 5GB
-ssh node2 etherweave bench environment --json | etherweave bench environment --other -"""
 
 
 def environment(

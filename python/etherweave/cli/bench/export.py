@@ -15,15 +15,10 @@ from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import Positive
 from etherweave.cli.verbs import nested
 
-EXAMPLES = """Examples:
-etherweave bench export reframe results/monday --system cluster:compute > reference.py
-reframe -c "$(etherweave bench export plugin)" -S programs=osu_bw -S reference_file=reference.py -r
-etherweave bench export slurm --nodes 2 --time 1h osu_bw --site site.toml -o results > run.sh"""
-
 export = nested("Export results to ReFrame, and runs to Slurm.")
 
 
-@export.command(epilog=EXAMPLES)
+@export.command()
 def reframe(
     result: Path,
     *,
@@ -47,16 +42,13 @@ def reframe(
     print(exports.reframe_text(exports.reframe_reference(own, system, tolerance)), end="")
 
 
-@export.command(epilog=EXAMPLES)
+@export.command()
 def plugin() -> None:
     """Print the path of the ReFrame test that runs Etherweave."""
     print(files("etherweave.bench").joinpath("plugins", "reframe.py"))
 
 
-@export.command(
-    epilog=EXAMPLES,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-)
+@export.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def slurm(
     words: list[str],
     *,

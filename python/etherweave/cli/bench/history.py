@@ -15,10 +15,6 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson
 
-EXAMPLES = """Examples:
-etherweave bench history results
-etherweave bench history results --against baselines.json:spring --strict"""
-
 
 def history(
     results: Path,

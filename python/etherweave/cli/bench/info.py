@@ -21,11 +21,6 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import reject
 from etherweave.cli.parameters import AsJson
 
-EXAMPLES = """Examples:
-etherweave bench list
-etherweave bench info osu
-etherweave bench info iperf3 --json"""
-
 
 def info(name: str, *, as_json: AsJson = False) -> None:
     """Describe a benchmark: metrics, plan, checks, how to obtain it, and what is installed.

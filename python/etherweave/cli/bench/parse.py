@@ -18,10 +18,6 @@ from etherweave.cli.exits import FAILED, mistakes, print_error
 from etherweave.cli.parameters import AsJson
 from etherweave.measurements.benchmark_report import BenchmarkReport, Measurement
 
-EXAMPLES = """Examples:
-etherweave bench parse osu_latency.txt
-ssh node1 iperf3 -c node2 -J | etherweave bench parse - --json"""
-
 LEFTOVER_MAX = 5  # Number of unknown lines that are shown.
 
 

@@ -29,13 +29,6 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson, Positive, seconds
 
-EXAMPLES = """Examples:
-etherweave bench plan osu_bw --rate 1Gb/s --size 4MiB
-etherweave bench plan osu_alltoall --nodes 16 --ranks 32 --rate 100Gb/s --latency 2us
-etherweave bench plan ib_write_bw --device mlx5_0 --duration 10s
-etherweave bench plan ib_send_bw -- -c UD
-etherweave bench plan --all"""
-
 Ranks = Annotated[int, typer.Option(min=1, help="Start this many processes on each host.")]
 Iterations = Annotated[
     int | None, typer.Option(min=1, help="Repeat each size this often. Default: the program's own.")

@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from etherweave.bench.statistics.launches import StoppingRule
     from etherweave.bench.telemetry.epochs import Epoch
 
-EXAMPLES = """Examples:
-etherweave bench run osu_latency osu_bw --site site.toml -o results/monday
-etherweave bench run osu_latency --site site.toml --fabric roce --fabric tcp --all-pairs -o pairs
-etherweave bench run iperf3 --site site.toml --hosts node1,node2 --duration 10s -o tcp --json
-etherweave bench run netperf --site site.toml -o round_trips -- -t TCP_RR
-etherweave bench run osu_latency --site site.toml --background iperf3 -o loaded"""
 
 _GAPS = ("host", "telemetry")
 """Checks whose gaps are printed: nothing, or less, is known of a host."""

@@ -16,10 +16,6 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 
-EXAMPLES = """Examples:
-etherweave bench site cluster.toml
-etherweave bench site --import-reframe settings.json > cluster.toml"""
-
 _AMOUNTS = ("rate", "burst", "wait")  # Options of launchers that have a unit.
 
 

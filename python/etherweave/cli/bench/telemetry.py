@@ -26,11 +26,6 @@ from etherweave.cli.verbs import nested
 if TYPE_CHECKING:
     from etherweave.bench.telemetry.epochs import Epoch
 
-EXAMPLES = """Examples:
-etherweave bench telemetry record --interface eth0 --time-limit 10s > eth0.jsonl
-etherweave bench telemetry show results/monday/telemetry
-etherweave bench telemetry openmetrics eth0.jsonl -o /var/lib/node_exporter/etherweave.prom
-etherweave bench telemetry dashboard > dashboard.json"""
 
 telemetry = nested(
     "Record counters of hosts while benchmarks run, show them, export them to Prometheus."
@@ -45,7 +40,7 @@ RecordingPath = Annotated[
 ]
 
 
-@telemetry.command(epilog=EXAMPLES)
+@telemetry.command()
 def record(
     *,
     interface: list[str] | None = None,
@@ -101,7 +96,7 @@ def _words(recording: Recording) -> str:
     )
 
 
-@telemetry.command(epilog=EXAMPLES)
+@telemetry.command()
 def show(path: RecordingPath, as_json: AsJson = False) -> None:
     """Print by how much counters rose, and at what rate, and what was not recorded."""
     from etherweave.bench.telemetry.tables import file_name
@@ -173,7 +168,7 @@ def _amount(value: float, unit: str) -> str:
     return amount(value, unit) if unit in ("s", "B", "B/s") else f"{value:,.4g} {unit}".rstrip()
 
 
-@telemetry.command(epilog=EXAMPLES)
+@telemetry.command()
 def openmetrics(path: RecordingPath, *, history: bool = False, output: Path | None = None) -> None:
     """Export recordings to Prometheus: their last samples, or with --history all.
 
@@ -203,7 +198,7 @@ def _check_series(path: Path, recordings: Sequence[Recording]) -> None:
         reject(f"{path}: {count:,} recordings of {host} in run {run!r}; expected one")
 
 
-@telemetry.command(epilog=EXAMPLES)
+@telemetry.command()
 def dashboard() -> None:
     """Print the Grafana dashboard as JSON."""
     print(dashboard_text(), end="")

@@ -13,10 +13,6 @@ from etherweave.control.plan import FabricPlanError
 from etherweave.control.rules import SwitchPlan
 from etherweave.linux.processes import ending
 
-EXAMPLES = """Example:
-etherweave control agent dragonfly.toml --set control.rules=conditional --switch group0.switch0
---connect unix:/run/openvswitch/s0.mgmt --port 3=swp3 --port 4=swp4 --rate 10Gb/s"""
-
 MISTAKES = (etherweave.ScenarioError, FabricPlanError, VectorError, AgentError)
 
 

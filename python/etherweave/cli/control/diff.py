@@ -16,11 +16,6 @@ from etherweave.control.controller.drift import Drift, between, entry_text
 from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import FabricPlan, SwitchPlan
 
-EXAMPLES = """Examples:
-etherweave control diff dragonfly.toml larger.toml
-etherweave control diff dragonfly.toml --failed "group0.switch0 - group0.switch1"
-etherweave control diff dragonfly.toml --to control.rules=conditional --json"""
-
 
 def diff(
     file: File,

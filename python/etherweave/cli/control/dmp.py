@@ -31,15 +31,6 @@ NO_ANSWER = 4  # Exit code if no switch answered in time.
 LIMIT = f"{RequestTiming().limit_s:g}s"
 CHECK = f"{MonitorTiming().check_s:g}s"
 
-REQUEST_EXAMPLES = """Examples:
-etherweave control dmp request --interface eth0
-etherweave control dmp request -i eth0 -i eth1 --dry-run --time-limit 2s --json"""
-DAEMON_EXAMPLES = """Examples:
-etherweave control dmp daemon --interface eth0
-etherweave control dmp daemon -i eth0 -i eth1 --check 60s"""
-DECODE_EXAMPLES = """Examples:
-tcpdump -i eth0 -w dmp.pcap ether proto 0x88b5
-etherweave control dmp decode dmp.pcap"""
 
 dmp = nested("Request a host's hierarchical MAC address from its switch (Dynamic MAC Protocol).")
 
@@ -55,7 +46,7 @@ TimeLimit = Annotated[
 ]
 
 
-@dmp.command(epilog=REQUEST_EXAMPLES)
+@dmp.command()
 def request(
     *,
     interface: Interfaces,
@@ -87,7 +78,7 @@ def request(
     _end(outcomes)
 
 
-@dmp.command(epilog=DAEMON_EXAMPLES)
+@dmp.command()
 def daemon(*, interface: Interfaces, check: str = CHECK, time_limit: TimeLimit = LIMIT) -> None:
     """Keep addresses up to date: request them when a link comes up, and periodically.
 
@@ -110,7 +101,7 @@ def daemon(*, interface: Interfaces, check: str = CHECK, time_limit: TimeLimit =
         )
 
 
-@dmp.command(epilog=DECODE_EXAMPLES)
+@dmp.command()
 def decode(source: str, *, as_json: AsJson = False) -> None:
     """Decode the frames of the protocol in a capture.
 

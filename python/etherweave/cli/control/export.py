@@ -22,15 +22,6 @@ from etherweave.control.qos import derive, devices, front_panel, sonic_yang
 from etherweave.control.qos.nos import HOSTS, NetworkSystem, Running, texts
 from etherweave.control.qos.policy import HostPorts, Policy, PolicyError, SonicForm, Watchdog
 
-EXAMPLES = """Examples:
-etherweave control export scenarios/qos_ets.toml --nos onyx --mtu 4500 -o testbed
-etherweave control export scenarios/qos_ets.toml --nos sonic -o fabric --yang sonic-yang-models
-etherweave control export dragonfly.toml --nos sonic --routing minimal \
---set flow_control.pfc.priorities=[3,4] --dscp 3=26 --dscp 4=34 -o fabric
-etherweave control export scenarios/qos_ets.toml --nos onyx -o testbed --ansible playbook
-etherweave control export racks.toml --nos eos --front-panel 'leaf*=48x100G-2,8x400G' \
---host-ports access:10 -o racks"""
-
 
 def export(
     file: parameters.File,

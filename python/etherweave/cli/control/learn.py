@@ -23,10 +23,6 @@ from etherweave.cli.parameters import Positive, Settings, output_file, seconds
 from etherweave.control.plan import FabricPlanError
 from etherweave.linux.processes import handled
 
-EXAMPLES = """Examples:
-etherweave control learn -o fabric.toml --switches 36
-etherweave control learn -o fabric.toml --wait 1min && etherweave control serve fabric.toml"""
-
 
 def learn(
     *,

@@ -20,12 +20,6 @@ from etherweave.control import lint as linter
 from etherweave.control.lint import sarif
 from etherweave.control.qos.nos import FABRIC
 
-EXAMPLES = """Examples:
-etherweave control lint fabric
-etherweave control lint /etc/sonic/config_db.json
-ssh leaf0 show runningconfiguration all | etherweave control lint -
-etherweave control lint fabric --off lint.toml --format sarif"""
-
 SUFFIXES = (".json", ".sh", ".cfg", ".conf", ".yaml", ".yml")
 """Suffixes of files in a directory that may be configurations."""
 SIZE_MAX = 64 * 2**20  # A configuration is smaller [B].

@@ -22,12 +22,6 @@ from etherweave.control import text
 from etherweave.control.plan import CARRIED, FabricPlanError, PlannedDeployment, as_json, counts
 from etherweave.control.rules import Purpose, SwitchPlan
 
-EXAMPLES = """Examples:
-etherweave control plan dragonfly.toml
-etherweave control plan dragonfly.toml -o rules
-etherweave control plan dragonfly.toml --set control.rules=conditional --switch group0.switch0
-etherweave control plan clos.toml --failed "leaf0 - core0" --json"""
-
 
 def plan_verb(
     file: File,

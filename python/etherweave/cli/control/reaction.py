@@ -20,10 +20,6 @@ from etherweave.control.reaction import (
     missing,
 )
 
-EXAMPLES = """Examples:
-etherweave control reaction
-etherweave control reaction --plane ebpf --trials 100 --json"""
-
 NAMES = {DataPlane.EBPF: "eBPF switch", DataPlane.OVS: "Open vSwitch and agent"}
 KINDS = {
     "pause": "PAUSE to alternative",

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from etherweave.control.controller.app import Controller
     from etherweave.control.controller.survey import Survey
 
-EXAMPLES = """Examples:
-etherweave control serve dragonfly.toml
-etherweave control serve dragonfly.toml --dry-run
-etherweave control serve dragonfly.toml --listen 10.0.0.1:6653 --tls-key key.pem --tls-certificate controller.pem --tls-ca switches.pem --metrics-port 9464"""  # noqa: E501
-
 
 def serve(
     file: File,

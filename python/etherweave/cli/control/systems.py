@@ -11,9 +11,6 @@ from etherweave.control.qos.comparison import compared
 from etherweave.control.qos.nos import SYSTEMS
 from etherweave.control.qos.policy import CapacityError, Policy, PolicyError, WatchdogError
 
-EXAMPLES = """Examples:
-etherweave control systems scenarios/dcqcn.toml"""
-
 
 def systems(file: File, *, settings: Settings = None) -> None:
     """Print how each operating system of switches writes the settings of a scenario.

@@ -16,12 +16,6 @@ from etherweave.control.ovs.daemons import OvsError, missing
 from etherweave.control.ovs.verify import VerifyOptions, VerifyReport, verify
 from etherweave.control.plan import FabricPlanError, PlannedDeployment
 
-EXAMPLES = """Examples:
-etherweave control verify dragonfly.toml
-etherweave control verify dragonfly.toml --pairs all --set control.rules=conditional
-etherweave control verify clos.toml --failed "leaf0 - core0" --json
-etherweave control verify dragonfly.toml --keep /tmp/ovs"""
-
 PRINTED_MAX = 20  # Findings on the page; the JSON has all.
 
 

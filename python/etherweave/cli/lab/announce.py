@@ -18,10 +18,6 @@ FOUR_HOSTS: ScenarioSource = {
 }
 """Two groups of two switches with a host each."""
 
-EXAMPLES = """Examples:
-etherweave lab announce
-etherweave lab announce --set control.protocol=openflow10 --set 'control.ipv4=""'"""
-
 
 def announce_verb(
     file: Path | None = None, *, settings: Settings = None, as_json: AsJson = False

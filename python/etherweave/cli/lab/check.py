@@ -12,10 +12,6 @@ from etherweave.cli.progress import count_progress
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.compare import PathComparison, compare
 
-EXAMPLES = """Examples:
-etherweave lab check
-etherweave lab check --tables-only --json"""
-
 
 def check_verb(*, name: Name = None, tables_only: bool = False, as_json: AsJson = False) -> None:
     """Compare the paths of frames between all hosts with tables and simulator.

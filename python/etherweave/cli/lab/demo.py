@@ -25,11 +25,6 @@ DRAGONFLY: ScenarioSource = {
 """Five groups of two switches with two hosts, the smallest with paths around any global link."""
 NAME = "demo"
 
-EXAMPLES = """Examples:
-etherweave lab demo
-etherweave lab demo --plane ebpf --json
-etherweave lab demo scenarios/lab/clos_16.toml"""
-
 
 def demo_verb(
     file: Path | None = None,

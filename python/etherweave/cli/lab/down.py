@@ -4,10 +4,6 @@ from etherweave.cli.exits import reject
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only, step_printer
 from etherweave.control.lab import lifecycle, state
 
-EXAMPLES = """Examples:
-etherweave lab down
-etherweave lab down --all"""
-
 
 def down_verb(*, name: Name = None, everything: bool = False) -> None:
     """Remove a lab: its processes, switches, links, namespaces and files.

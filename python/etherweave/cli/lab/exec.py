@@ -9,11 +9,6 @@ from etherweave.linux.namespaces import execute
 SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """Options after the command belong to the command."""
 
-EXAMPLES = """Examples:
-etherweave lab exec host0 ping -c 3 host7
-etherweave lab exec host7 iperf3 --server --one-off --daemon
-etherweave lab exec host0 iperf3 --client host7 --time 2"""
-
 
 def exec_verb(host: str, command: list[str], *, name: Name = None) -> None:
     """Run a command in a host of a lab, where names of hosts are addresses.

@@ -9,9 +9,6 @@ from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.layout import LabPort
 from etherweave.control.lab.pauses import paused
 
-EXAMPLES = """Examples:
-etherweave lab pause group0.switch0 4 --time 10s"""
-
 
 def pause_verb(switch: str, port: int, *, duration: str = "5s", name: Name = None) -> None:
     """Pause a port by PAUSE frames from its neighbour, then resume it.

@@ -11,10 +11,6 @@ from etherweave.cli.parameters import AsJson
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.status import Status, status
 
-EXAMPLES = """Examples:
-etherweave lab status
-etherweave lab status --name dragonfly_8 --json"""
-
 
 def status_verb(name: Name = None, as_json: AsJson = False) -> None:
     """Print the state of a lab: addresses of hosts, frames of every port.

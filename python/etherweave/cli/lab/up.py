@@ -17,11 +17,6 @@ from etherweave.control.lab.lifecycle import Lab
 from etherweave.control.lab.state import machine_scope
 from etherweave.control.reaction import DataPlane
 
-EXAMPLES = """Examples:
-etherweave lab up scenarios/lab/dragonfly_8.toml
-etherweave lab up scenarios/lab/clos_16.toml --plane ebpf --name clos
-etherweave lab up scenarios/lab/dragonfly_20.toml --failed "group0.switch0 - group0.switch1\""""
-
 
 def up_verb(
     file: File,
