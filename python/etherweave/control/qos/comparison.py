@@ -4,64 +4,21 @@ The lines are those that :mod:`~etherweave.control.qos.nos` writes for the first
 the first that matches stands for all ports.
 """
 
+import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 
 from etherweave.control.qos.nos import SYSTEMS
 from etherweave.control.qos.policy import Policy, WatchdogError
 
-SETTINGS: Mapping[str, Mapping[str, str]] = {
-    "PFC of the lossless priority": {
-        "sonic": r"PORT_QOS_MAP \S+ pfc_enable",
-        "onyx": r"dcb priority-flow-control priority",
-        "cumulus": r"qos pfc \S+ switch-priority",
-        "eos": r"priority-flow-control priority",
-    },
-    "code points decide": {
-        "sonic": r"PORT_QOS_MAP \S+ dscp_to_tc_map",
-        "onyx": r"qos trust",
-        "cumulus": r"trust",
-        "eos": r"qos trust",
-    },
-    "share of the lossless class": {
-        "sonic": r"SCHEDULER scheduler\.{lossless} weight",
-        "onyx": r"traffic-class {lossless} dcb ets",
-        "cumulus": r"traffic-class {lossless} bw-percent",
-        "eos": r"bandwidth guaranteed",
-    },
-    "congestion notifications first": {
-        "sonic": r"SCHEDULER scheduler\.\d type = STRICT",
-        "onyx": r"dcb ets strict",
-        "cumulus": r"mode strict",
-        "eos": r"priority strict",
-    },
-    "ECN": {
-        "sonic": r"WRED_PROFILE \S+ green_min_threshold",
-        "onyx": r"congestion-control ecn",
-        "cumulus": r"min-threshold",
-        "eos": r"random-detect ecn",
-    },
-    "headroom": {
-        "sonic": r"BUFFER_PROFILE pg_lossless\S+ xoff",
-        "onyx": r"type lossless reserved",
-        "cumulus": r"cable-length",
-        "eos": "",
-    },
-    "watchdog": {
-        "sonic": r"PFC_WD Eth\S+ detection_time",
-        "onyx": r"pfc-wd",
-        "cumulus": r"pfc-watchdog robustness",
-        "eos": r"watchdog default timeout",
-    },
-    "MTU": {"sonic": "", "onyx": r" mtu ", "cumulus": r"link mtu", "eos": r"mtu "},
-    "port channel": {
-        "sonic": "",
-        "onyx": r"channel-group",
-        "cumulus": r"bond member",
-        "eos": r"channel-group",
-    },
+SETTINGS = {
+    row.pop("setting"): row
+    for row in csv.DictReader(
+        files("etherweave.control.qos").joinpath("settings.csv").read_text("utf-8").splitlines()
+    )
 }
 """Patterns of the lines of each setting, by system; an empty one is not written."""
 REASONS = {
