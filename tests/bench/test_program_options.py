@@ -25,13 +25,15 @@ from etherweave.bench.programs.plans import (
     FabricEstimate,
     scaled,
 )
-from etherweave.bench.programs.program_options import FREE, KINDS, MAXIMA, ProgramOption
+from etherweave.bench.programs.program_options import KINDS, MAXIMA, ProgramOption
 from etherweave.bench.texts.document import parse
 from support import command_line
 from support.captured_texts import report, value
 
 FABRIC = FabricEstimate(rate=1.25e9, latency=20e-6)
 LAN = Network("lan")
+FREE = ("NAME", "DEVICE", "FILE", "HEADER", "TRANSPORT")
+"""Values of the user's own system, of which every text is one."""
 
 
 def planned(program: str, *words: str, size: int | None = None) -> BenchmarkPlan:

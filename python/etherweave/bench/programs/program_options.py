@@ -17,9 +17,12 @@ option of Etherweave is refused beside that.
 
 import math
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from importlib.resources import files
+from typing import Any
 
 from etherweave.api.nearest import nearest
 from etherweave.bench.programs.catalogue import catalogue
@@ -32,57 +35,12 @@ from etherweave.bench.programs.plans import (
 
 _NAME = r"-[^\s,]+"
 _LINE = re.compile(rf"(?P<names>{_NAME}(?:, {_NAME})*)(?: (?P<value>\S+))?  (?P<meaning>\S.*)")
-_SCALED = r"[0-9]{1,18}(\.[0-9]+)?[kKmMgGtT]?"
-KINDS = {
-    "N": (r"[0-9]{1,18}", "a whole number"),
-    "COUNT": (r"[1-9][0-9]{0,17}", "a whole number from 1 on"),
-    "SECONDS": (r"[0-9]{1,18}(\.[0-9]+)?", "seconds, such as 2.5"),
-    "SIZE": (rf"{_SCALED}(i?[bB])?", "a size, such as 64K"),
-    "RATE": (rf"{_SCALED}(pps)?(/[0-9]+)?", "a rate, such as 10G"),
-    "REQUEST,RESPONSE": (r"[1-9][0-9]*[kKmMgG]?(,[1-9][0-9]*[kKmMgG]?)?", "two sizes, such as 1,1"),
-    "AMOUNT": (r"[0-9]{1,18}(\.[0-9]+)?", "a number, such as 2.5"),
-    "GIGABYTES": (r"[0-9]{1,9}(\.[0-9]+)?", "gigabytes, such as 1.5"),
-    "LEVEL,WIDTH": (r"(95|99)(,[0-9]{1,2}(\.[0-9]+)?)?", "a level of 95 or 99, and a width: 99,5"),
-    "MAX,MIN": (r"[0-9]{1,2}(,[0-9]{1,2})?", "two numbers, such as 10,3"),
-    "LOCAL,REMOTE": (r"\w{1,10}(,\w{1,10})?", "values of both sides, such as 0x10,0x10"),
-    "CORE": (r"any|[0-9]{1,4}([-,][0-9]{1,4})*", "a number of a core, such as 2"),
-    "CORES": (r"[0-9]{1,4}([,/][0-9]{1,4})?", "one or two cores, such as 2,4"),
-    "MASK": (r"(0x)?[0-9a-fA-F]{1,256}|\[[0-9,-]+\]", "a mask of cores, such as 0xF"),
-    "GROUP": (
-        r"(22[4-9]|23[0-9])(\.(25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})){3}(%[\w.-]+)?",
-        "a multicast group of IPv4, such as 239.1.1.1",
-    ),
-    "DSCP": (r"(?i)(0x)?[0-9a-f]{1,2}t?|af[1-4][1-3]|cs[0-7]|ef", "a code point, such as 26"),
-    "PxQ": (r"[1-9][0-9]{0,6}x[1-9][0-9]{0,6}", "a grid, such as 2x4"),
-    "NAME=VALUE": (r"[\w.-]+=.*", "a property, such as fieldlength=100"),
-    "CALLS": (r"[1-9][0-9]{0,8}(:[1-9][0-9]{0,8})?", "a number from 1 on, or two: 1:2"),
-    "LAYOUT": (r"cont|vect:[0-9]{1,9}:[0-9]{1,9}|indx:.+", "cont, vect:STRIDE:BLOCK or indx:FILE"),
-    "NEIGHBOURS": (
-        r"cart:[1-9]\d{0,8}:[1-9]\d{0,8}|graph:.+",
-        "cart:DIMENSIONS:RADIUS or graph:FILE",
-    ),
-    "ROOT": (r"fixed:[0-9]{1,9}|rotate", "fixed:RANK or rotate"),
-    "PERCENTILES": (r"(100|[0-9]{1,2})(,(100|[0-9]{1,2}))*", "percentiles, such as 99,90"),
-    "log:DIRECTORY": (r"log(:.+)?", "log:DIRECTORY"),
-}
-"""Values by kind: what they match, and what a refusal says."""
-_INTEGER_MAX = 2**31 - 1  # Largest value of an int in C, beyond which programs read another.
-MAXIMA: Mapping[str, float] = {
-    "N": _INTEGER_MAX,
-    "COUNT": _INTEGER_MAX,
-    "SECONDS": _INTEGER_MAX,
-    "REQUEST,RESPONSE": _INTEGER_MAX,
-    "AMOUNT": 1e12,
-    "GIGABYTES": 1e6,
-    "SIZE": 2**50,  # More than the memory of any host [bytes].
-    "RATE": 1e13,  # More than the rate of any port [bits/s].
-    "DSCP": 63,
-}
+KINDS: dict[str, list[Any]] = tomllib.loads(
+    files("etherweave.bench.programs").joinpath("kinds.toml").read_text(encoding="utf-8")
+)
+"""Values by kind: what they match, what a refusal says, and the largest where there is one."""
+MAXIMA: Mapping[str, float] = {kind: most for kind, (_, _, *rest) in KINDS.items() for most in rest}
 """Largest values by kind, where an option declares none."""
-FREE = ("NAME", "DEVICE", "FILE", "HEADER", "TRANSPORT")
-"""Values of the user's own system, of which every text is one."""
-
-
 FIELDS = {
     "--size": "size_max",
     "--iterations": "iterations",
@@ -293,7 +251,7 @@ def _check(program: str, argument: str, option: ProgramOption, value: str | None
             raise BenchmarkPlanError(
                 f"{option.names[0]} {item} of {program}: expected one of {', '.join(choices)}{hint}"
             )
-    pattern, expected = KINDS.get(option.value.strip("[]"), (".+", "a text"))
+    pattern, expected, *_ = KINDS.get(option.value.strip("[]"), (".+", "a text"))
     if not choices and not re.fullmatch(pattern, value, re.DOTALL):
         raise BenchmarkPlanError(f"{option.names[0]} {value} of {program}: expected {expected}")
     if not choices and max(_numbers(option.value, value), default=0) > option.most:
