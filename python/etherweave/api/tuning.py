@@ -13,18 +13,9 @@ from itertools import pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
+from etherweave.api import tuner_files
 from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.api.simulation import resolve, run
-from etherweave.api.tuner_files import (
-    ANY,
-    COLLECTIVES,
-    PROTOCOLS,
-    SIZE_END,
-    AnyEntry,
-    Entry,
-    Group,
-    Library,
-)
 
 SIMULATED = {
     **{"tree": "double_tree", "ring": "ring"},
@@ -42,11 +33,11 @@ class Variant(NamedTuple):
 
     algorithm: str
     protocol: str
-    channels: int = ANY
+    channels: int = tuner_files.ANY
 
 
 OWN = Variant("own", "own")  # Choice of NCCL by itself.
-UNMATCHED = {Library.NCCLX: OWN}
+UNMATCHED = {tuner_files.Library.NCCLX: OWN}
 """Variants that libraries take where no line matches; others take :data:`RING`."""
 RING = Variant("ring", "simple")
 
@@ -80,7 +71,7 @@ class Timing:
     """Calls of one size: times by NCCL's choice, and by another."""
 
     collective: str
-    group: Group
+    group: tuner_files.Group
     size: int  # Bytes as NCCL counts them: the vector, or all blocks.
     own_s: float  # Time by NCCL's own choice [s].
     chosen: Variant | None  # None where a file has what is not simulated.
@@ -96,7 +87,7 @@ class Timing:
 class Tuning:
     """Entries with the times that speak for them."""
 
-    entries: Sequence[AnyEntry]
+    entries: Sequence[tuner_files.AnyEntry]
     timings: list[Timing]
 
     @cached_property
@@ -110,7 +101,7 @@ class Tuning:
         return [fmean(of) if of else None for of in gains]
 
 
-def _is_for(entry: AnyEntry, timing: Timing) -> bool:
+def _is_for(entry: tuner_files.AnyEntry, timing: Timing) -> bool:
     return entry.matches(timing.collective, timing.size, timing.group)
 
 
@@ -136,16 +127,16 @@ class _Caller:
         is_packet = resolved.get("run", {}).get("fidelity", "packet") == "packet"
         self._has_collnet = is_packet and "reduction" in resolved.get("switch", {})
 
-    def group(self, ranks: int) -> Group:
+    def group(self, ranks: int) -> tuner_files.Group:
         """Return a group of so many accelerators in nodes that are full."""
         if ranks % self._in_node:
             expected = f"a multiple of {self._in_node}, the accelerators of a node"
             raise ValueError(f"ranks: {ranks}; expected {expected}")
-        return Group(ranks // self._in_node, ranks)
+        return tuner_files.Group(ranks // self._in_node, ranks)
 
-    def variants(self, collective: str, group: Group) -> list[Variant]:
+    def variants(self, collective: str, group: tuner_files.Group) -> list[Variant]:
         """Return what NCCL could take: what nodes have switches for, and trees for each block."""
-        known = list(product(OPERATIONS[collective].algorithms, PROTOCOLS))
+        known = list(product(OPERATIONS[collective].algorithms, tuner_files.PROTOCOLS))
         special = {
             "nvls": self._has_switches and group.nodes == 1 and collective in REDUCED_OR_GATHERED,
             "nvls_tree": self._has_switches and group.nodes > 1 and collective == "allreduce",
@@ -156,11 +147,13 @@ class _Caller:
         known += [(algorithm, "simple") for algorithm, is_known in special.items() if is_known]
         return [Variant(*parts) for parts in known]
 
-    def _adds_up(self, collective: str, group: Group) -> bool:
+    def _adds_up(self, collective: str, group: tuner_files.Group) -> bool:
         """Return whether switches of the network could take sums of a group."""
         return self._has_collnet and group.nodes > 1 and collective == "allreduce"
 
-    def seconds(self, collective: str, group: Group, size: int, variant: Variant) -> float:
+    def seconds(
+        self, collective: str, group: tuner_files.Group, size: int, variant: Variant
+    ) -> float:
         """Simulate a call, and return its time [s]."""
         operation = OPERATIONS[collective]
         length = max(size // group.ranks if operation.is_of_blocks else size, 1)
@@ -172,7 +165,7 @@ class _Caller:
         }
         if variant != OWN:
             keys |= {"algorithm": SIMULATED[variant.algorithm], "protocol": variant.protocol}
-            keys |= {} if variant.channels == ANY else {"channels": variant.channels}
+            keys |= {} if variant.channels == tuner_files.ANY else {"channels": variant.channels}
         workload = {f"job.0.workload.nccl_tests.{key}": value for key, value in keys.items()}
         result = run(self._scenario, {**self._overrides, **workload}, threads=1)
         return float(max(result.values("iterations", "duration_ns"))) * 1e-9
@@ -182,8 +175,8 @@ def tune(
     scenario: ScenarioSource,
     sizes: Sequence[int],
     ranks: Sequence[int] = (),
-    collectives: Iterable[str] = COLLECTIVES,
-    entries: Sequence[AnyEntry] | None = None,
+    collectives: Iterable[str] = tuner_files.COLLECTIVES,
+    entries: Sequence[tuner_files.AnyEntry] | None = None,
     overrides: Overrides | None = None,
     threads: int = 1,
     on_progress: Count | None = None,
@@ -218,33 +211,33 @@ def tune(
     return Tuning(kept, timings)
 
 
-_Case = tuple[str, Group, int]
-_Times = dict[tuple[str, Group, int, Variant], float]
+_Case = tuple[str, tuner_files.Group, int]
+_Times = dict[tuple[str, tuner_files.Group, int, Variant], float]
 
 
 def _variants(
     case: _Case,
     known: Sequence[Variant],
-    entries: Sequence[AnyEntry] | None,
+    entries: Sequence[tuner_files.AnyEntry] | None,
     channels: Sequence[int],
     unmatched: Variant,
 ) -> list[Variant]:
     """List what is tried; of entries the one that matches."""
     collective, group, size = case
     if entries is None:
-        counts = (ANY, *channels)
+        counts = (tuner_files.ANY, *channels)
         return [variant._replace(channels=count) for variant in known for count in counts]
     match = next((entry for entry in entries if entry.matches(collective, size, group)), None)
     if match is None:
         return [unmatched]
     variant = Variant(match.algorithm, match.protocol, match.channels)
-    has_channels = match.channels in (ANY, *range(1, CHANNELS_MAX + 1))
-    return [variant] if has_channels and variant._replace(channels=ANY) in known else []
+    has_channels = match.channels in (tuner_files.ANY, *range(1, CHANNELS_MAX + 1))
+    return [variant] if has_channels and variant._replace(channels=tuner_files.ANY) in known else []
 
 
 def _times(
     caller: _Caller,
-    calls: Sequence[tuple[str, Group, int, Variant]],
+    calls: Sequence[tuple[str, tuner_files.Group, int, Variant]],
     threads: int,
     on_progress: Count | None,
 ) -> _Times:
@@ -281,18 +274,20 @@ def gaps(timings: Sequence[Timing]) -> list[tuple[Timing, Timing]]:
     ]
 
 
-def _entries(timings: Iterable[Timing]) -> list[Entry]:
+def _entries(timings: Iterable[Timing]) -> list[tuner_files.Entry]:
     """Make an entry of each run of sizes with one choice, so that every size has one.
 
     A size between two that were simulated has the choice of the nearer, on a logarithmic scale.
     """
-    entries: list[Entry] = []
+    entries: list[tuner_files.Entry] = []
     size = 0
     for timing in timings:
         size, before = timing.size, size
         if timing.chosen is None:
             continue
-        entry = Entry(timing.collective, 0, SIZE_END, *timing.chosen, *timing.group)
+        entry = tuner_files.Entry(
+            timing.collective, 0, tuner_files.SIZE_END, *timing.chosen, *timing.group
+        )
         last = entries[-1] if entries else None
         if last is None or replace(last, min_bytes=0) == entry:
             entries += [] if last else [entry]

@@ -15,16 +15,9 @@ from etherweave.api.outputs import OutputNameError, below, new_files
 from etherweave.api.units import counted
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson, directory
-from etherweave.formats import READERS, read
+from etherweave.formats import READERS, read, scenario
 from etherweave.formats.family import listed
 from etherweave.formats.regular import LISTED_MAX, Description, describe
-from etherweave.formats.scenario import (
-    ATTACHED_MAX,
-    Answers,
-    ImportedScenario,
-    as_it_is,
-    scenario_of,
-)
 
 SERVERS_MAX = 4096
 
@@ -40,7 +33,7 @@ def import_(
     name: str | None = None,
     form: str | None = None,
     hosts: str | None = None,
-    attach: Annotated[int, typer.Option(min=0, max=ATTACHED_MAX)] = 0,
+    attach: Annotated[int, typer.Option(min=0, max=scenario.ATTACHED_MAX)] = 0,
     rate: str | None = None,
     length: str | None = None,
     servers: Annotated[int, typer.Option(min=1, max=SERVERS_MAX)] = 2,
@@ -79,7 +72,7 @@ def import_(
         directory(output)
     if form and form not in READERS:
         reject(f"--form {form}: expected one of {', '.join(READERS)}")
-    answers = Answers(hosts, attach, rate, length)
+    answers = scenario.Answers(hosts, attach, rate, length)
     called = name or files[0].name.split(".")[0] or "fabric"
     with mistakes(etherweave.ScenarioError, ValueError):
         _check_name(called)
@@ -117,18 +110,18 @@ def _check_kept(output: Path, texts: Mapping[str, str]) -> None:
 
 
 def _imported(
-    files: list[Path], name: str, form: str | None, servers: int, answers: Answers
-) -> ImportedScenario:
+    files: list[Path], name: str, form: str | None, servers: int, answers: scenario.Answers
+) -> scenario.ImportedScenario:
     own = listed(files)
     if len(own) == 1 and not form and not answers.hosts and not answers.attach:
-        taken = as_it_is(own[0], name, answers)
+        taken = scenario.as_it_is(own[0], name, answers)
         if taken:
             return taken
     network = read(files, form, servers)
-    return scenario_of(network, name, answers)
+    return scenario.scenario_of(network, name, answers)
 
 
-def _page(name: str, imported: ImportedScenario, description: Description) -> list[str]:
+def _page(name: str, imported: scenario.ImportedScenario, description: Description) -> list[str]:
     switches = sum(description.levels.values())
     count = sum(cables.count for cables in description.cables)
     counts = ((description.hosts, "host"), (switches, "switch"), (count, "cable"))
@@ -171,7 +164,7 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
-def _figures(imported: ImportedScenario, description: Description) -> dict[str, object]:
+def _figures(imported: scenario.ImportedScenario, description: Description) -> dict[str, object]:
     figures: dict[str, object] = asdict(description)
     figures["tapers"] = [asdict(taper) | {"ratio": taper.ratio} for taper in description.tapers]
     return figures | {"assumed": list(imported.assumed), "notes": list(imported.notes)}

@@ -17,38 +17,7 @@ from etherweave.api.results import Result
 from etherweave.api.samples import rounds, time_of_all
 from etherweave.api.simulation import memory_of, moe_loads, resolve, step_times
 from etherweave.api.units import size_of, time_of
-from etherweave.measurements.metrics import (
-    ACCELERATOR_MEMORY,
-    BANDWIDTH,
-    BANDWIDTH_BOTH,
-    BANDWIDTH_BUS,
-    BANDWIDTH_LOGICAL,
-    BANDWIDTH_SUM,
-    BYTES_PER_TOKEN,
-    CALL_TIME,
-    ELAPSED,
-    EXPOSED,
-    EXPOSED_IN_NODES,
-    FABRIC_SHARE,
-    FIRST_STEP,
-    FIRST_TOKEN_TIME,
-    FLOP_RATE,
-    GOODPUT,
-    IMBALANCE,
-    ITERATION_TIME,
-    LATENCY,
-    MESSAGE_RATE,
-    PREFILL,
-    QUEUEING,
-    REPETITION_ERROR,
-    ROUND_TRIP,
-    STORAGE_BANDWIDTH,
-    TOKEN_FABRIC_SHARE,
-    TOKEN_GAP,
-    TRANSACTION_RATE,
-    TRANSFER,
-    Metric,
-)
+from etherweave.measurements import metrics
 from etherweave.measurements.npb import iterations_note
 
 if TYPE_CHECKING:
@@ -65,7 +34,7 @@ class Quantity(NamedTuple):
     job: str
     program: str  # Program whose number it is like.
     test: str  # Test of the program, if it has several.
-    metric: Metric
+    metric: metrics.Metric
     size_bytes: int | None
     ranks: int
     values: tuple[float, ...]  # One of each launch, in the metric's unit.
@@ -194,7 +163,7 @@ def _latency(job: _Job) -> list[Quantity]:
     values = tuple(_mean(rows) / 2 for rows in job.rows)
     pairs = int(job.facts["pairs"])
     program = "osu_multi_lat" if pairs > 1 else "osu_latency"
-    return [Quantity(job.name, program, "", LATENCY, size, 2 * pairs, values)]
+    return [Quantity(job.name, program, "", metrics.LATENCY, size, 2 * pairs, values)]
 
 
 def _bandwidth(job: _Job) -> list[Quantity]:
@@ -202,10 +171,10 @@ def _bandwidth(job: _Job) -> list[Quantity]:
     rates = tuple(pairs * int(job.facts["window"]) / _mean(rows) for rows in job.rows)
     moved = tuple(size * rate for rate in rates)
     if pairs == 1:
-        return [Quantity(job.name, "osu_bw", "", BANDWIDTH, size, 2, moved)]
+        return [Quantity(job.name, "osu_bw", "", metrics.BANDWIDTH, size, 2, moved)]
     return [
-        Quantity(job.name, "osu_mbw_mr", "", BANDWIDTH_SUM, size, 2 * pairs, moved),
-        Quantity(job.name, "osu_mbw_mr", "", MESSAGE_RATE, size, 2 * pairs, rates),
+        Quantity(job.name, "osu_mbw_mr", "", metrics.BANDWIDTH_SUM, size, 2 * pairs, moved),
+        Quantity(job.name, "osu_mbw_mr", "", metrics.MESSAGE_RATE, size, 2 * pairs, rates),
     ]
 
 
@@ -213,7 +182,7 @@ def _bandwidth_both(job: _Job) -> list[Quantity]:
     size = size_of(job.facts["bytes"])
     moved = 2 * size * int(job.facts["window"])
     values = tuple(moved / _mean(rows) for rows in job.rows)
-    return [Quantity(job.name, "osu_bibw", "", BANDWIDTH_BOTH, size, 2, values)]
+    return [Quantity(job.name, "osu_bibw", "", metrics.BANDWIDTH_BOTH, size, 2, values)]
 
 
 _ACCESSES = {
@@ -230,7 +199,9 @@ _ACCESSES = {
 def _one_sided_latency(job: _Job) -> list[Quantity]:
     program = f"osu_{_ACCESSES[job.facts['access']]}_latency"
     values = tuple(_mean(rows) for rows in job.rows)
-    return [Quantity(job.name, program, "", CALL_TIME, size_of(job.facts["bytes"]), 2, values)]
+    return [
+        Quantity(job.name, program, "", metrics.CALL_TIME, size_of(job.facts["bytes"]), 2, values)
+    ]
 
 
 def _one_sided_bandwidth(job: _Job) -> list[Quantity]:
@@ -238,9 +209,9 @@ def _one_sided_bandwidth(job: _Job) -> list[Quantity]:
     moved = (1 + both) * size * int(job.facts["window"])
     values = tuple(moved / _mean(rows) for rows in job.rows)
     if both:
-        return [Quantity(job.name, "osu_put_bibw", "", BANDWIDTH_BOTH, size, 2, values)]
+        return [Quantity(job.name, "osu_put_bibw", "", metrics.BANDWIDTH_BOTH, size, 2, values)]
     program = f"osu_{_ACCESSES[job.facts['access']]}_bw"
-    return [Quantity(job.name, program, "", BANDWIDTH, size, 2, values)]
+    return [Quantity(job.name, program, "", metrics.BANDWIDTH, size, 2, values)]
 
 
 _EXCHANGES = {
@@ -255,10 +226,10 @@ def _exchange(job: _Job) -> list[Quantity]:
     test, messages = _EXCHANGES[job.facts["test"]]
     size, ranks = size_of(job.facts["bytes"]), int(job.facts["ranks"])
     times = tuple(_mean(rows) for rows in job.rows)
-    figures = [Quantity(job.name, "IMB-MPI1", test, CALL_TIME, size, ranks, times)]
+    figures = [Quantity(job.name, "IMB-MPI1", test, metrics.CALL_TIME, size, ranks, times)]
     if size:
         moved = tuple(messages * size / time for time in times)
-        figures.append(Quantity(job.name, "IMB-MPI1", test, BANDWIDTH, size, ranks, moved))
+        figures.append(Quantity(job.name, "IMB-MPI1", test, metrics.BANDWIDTH, size, ranks, moved))
     return figures
 
 
@@ -277,7 +248,7 @@ def _collective(job: _Job) -> list[Quantity]:
         values, error = _sampled(times, rounds(name, ranks))
     else:
         values, error = tuple(_mean(rows) for rows in job.rows), None
-    figures = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
+    figures = [Quantity(job.name, program, "", metrics.CALL_TIME, size, ranks, values, error=error)]
     if job.facts["library"] == "nccl" and name in _NCCL_TESTS and size is not None:
         figures.append(_bus(job, name, size, values)._replace(error=error))
     return figures
@@ -292,7 +263,7 @@ def _nccl_tests(job: _Job) -> list[Quantity]:
     is_by_place = name in ("gather", "scatter", "sendrecv")
     values = tuple(_slowest(rows) if is_by_place else _mean(rows) for rows in job.rows)
     bus = _bus(job, name, _block(facts["bytes"]), values)
-    call = bus._replace(metric=CALL_TIME, values=values)
+    call = bus._replace(metric=metrics.CALL_TIME, values=values)
     return [call, bus._replace(interfaces=int(job.facts["node"]["accelerators"]))]
 
 
@@ -302,7 +273,7 @@ def _bus(job: _Job, name: str, size: int, values: tuple[float, ...]) -> Quantity
     ranks = int(job.facts["ranks"])
     total = size * (ranks if blocks else 1)
     rates = tuple(total * moved(ranks) / value for value in values)
-    return Quantity(job.name, "nccl_tests", test, BANDWIDTH_BUS, total, ranks, rates)
+    return Quantity(job.name, "nccl_tests", test, metrics.BANDWIDTH_BUS, total, ranks, rates)
 
 
 _NCCL_TESTS: dict[str, tuple[str, Callable[[int], float], bool]] = {
@@ -333,7 +304,7 @@ def _application(program: str) -> Callable[[_Job], list[Quantity]]:
         values = tuple(_mean(rows) for rows in job.rows)
         is_usual = {**_usual(job.kind), _LENGTH: job.facts[_LENGTH]} == job.facts
         alike = is_usual and job.is_alone
-        return [Quantity(job.name, program, "", ITERATION_TIME, None, ranks, values, alike)]
+        return [Quantity(job.name, program, "", metrics.ITERATION_TIME, None, ranks, values, alike)]
 
     return made
 
@@ -342,7 +313,7 @@ def _incast(job: _Job) -> list[Quantity]:
     program = "ib_write_bw" if job.transport == "roce" else "iperf3"
     values = tuple(math.fsum(rows["goodput_gbps"]) / 8e-9 for rows in job.rows)
     ranks = int(job.facts["sources"]) + 1
-    return [Quantity(job.name, program, "incast", BANDWIDTH_SUM, None, ranks, values)]
+    return [Quantity(job.name, program, "incast", metrics.BANDWIDTH_SUM, None, ranks, values)]
 
 
 _STATISTICS = (("mean", None), ("p50", 50), ("p95", 95), ("p99", 99))
@@ -359,7 +330,7 @@ def _requests(job: _Job) -> list[Quantity]:
     ranks += int(job.facts["clients"])
     figures = [
         Quantity(
-            *(job.name, job.kind, f"{called} {test}".strip(), ROUND_TRIP, None, ranks),
+            *(job.name, job.kind, f"{called} {test}".strip(), metrics.ROUND_TRIP, None, ranks),
             tuple(_statistic(launch[called], percent) * 1e-9 for launch in spans),
             is_as_published=False,
         )
@@ -367,7 +338,7 @@ def _requests(job: _Job) -> list[Quantity]:
         for test, percent in _STATISTICS
     ]
     rates = tuple(_rate(rows, int(job.facts["clients"])) for rows in job.frames)
-    figures.append(figures[0]._replace(test="", metric=TRANSACTION_RATE, values=rates))
+    figures.append(figures[0]._replace(test="", metric=metrics.TRANSACTION_RATE, values=rates))
     size = size_of(job.facts["request"])
     is_alike = size == size_of(job.facts["response"]) and job.facts["load"] == _ONE_BY_ONE
     if ranks == 2 and is_alike and job.facts["service"] == "0ps" and job.transport == "tcp":
@@ -459,7 +430,15 @@ def _iterated(suite: str, test: str, job: _Job, times: "Sequence[Times]") -> lis
     error = sampling if "samples" in job.facts else None
     return [
         Quantity(
-            job.name, suite, test, ELAPSED, None, ranks, values, is_as_published=False, error=error
+            job.name,
+            suite,
+            test,
+            metrics.ELAPSED,
+            None,
+            ranks,
+            values,
+            is_as_published=False,
+            error=error,
         )
     ]
 
@@ -486,15 +465,15 @@ def _training(job: _Job) -> list[Quantity]:
     computing = parts["computation_s"] + parts["bubble_s"] + parts["imbalance_s"]
     steps = tuple(float(slowest(rows).mean()) for rows in job.frames)
     figures = [
-        (ITERATION_TIME, steps),
-        (FLOP_RATE, tuple(parts["operations"] / ranks / step for step in steps)),
-        (IMBALANCE, (parts["imbalance_s"],)),
-        (EXPOSED, tuple(step - computing for step in steps)),
-        (EXPOSED_IN_NODES, (parts["in_node_s"],)),
-        (ACCELERATOR_MEMORY, (float(memory_of(parts)),)),
+        (metrics.ITERATION_TIME, steps),
+        (metrics.FLOP_RATE, tuple(parts["operations"] / ranks / step for step in steps)),
+        (metrics.IMBALANCE, (parts["imbalance_s"],)),
+        (metrics.EXPOSED, tuple(step - computing for step in steps)),
+        (metrics.EXPOSED_IN_NODES, (parts["in_node_s"],)),
+        (metrics.ACCELERATOR_MEMORY, (float(memory_of(parts)),)),
     ]
     if job.repetition_errors:
-        figures.append((REPETITION_ERROR, job.repetition_errors))
+        figures.append((metrics.REPETITION_ERROR, job.repetition_errors))
     return [
         Quantity(job.name, "training", "", metric, None, ranks, values, is_as_published=False)
         for metric, values in figures
@@ -515,14 +494,24 @@ def _moe(job: _Job) -> list[Quantity]:
         times = tuple(fmean(launch.get_column(launch.columns[-1])) for launch in spans)
         rates = tuple(loads["logical_bytes"][place] / time for time in times)
         sent = loads["network_tokens"] * loads["token_bytes"][place] / int(job.facts["tokens"])
-        figures = [(CALL_TIME, times), (BANDWIDTH_LOGICAL, rates), (BYTES_PER_TOKEN, (sent,))]
+        figures = [
+            (metrics.CALL_TIME, times),
+            (metrics.BANDWIDTH_LOGICAL, rates),
+            (metrics.BYTES_PER_TOKEN, (sent,)),
+        ]
         exchanges += [
             Quantity(job.name, "deepep", test, row, None, ranks, values) for row, values in figures
         ]
     return exchanges
 
 
-_SPANS = (QUEUEING, PREFILL, TRANSFER, FIRST_STEP, TOKEN_GAP)
+_SPANS = (
+    metrics.QUEUEING,
+    metrics.PREFILL,
+    metrics.TRANSFER,
+    metrics.FIRST_STEP,
+    metrics.TOKEN_GAP,
+)
 """Rows of a request, one behind the other; what exchanges have of the last is a sixth row."""
 _EXCHANGE = "exchange"
 
@@ -536,15 +525,15 @@ def _inference(job: _Job) -> list[Quantity]:
     )
     figures = [
         (test, metric, tuple(_statistic(launch[metric.name], percent) for launch in launches))
-        for metric in (FIRST_TOKEN_TIME, *_SPANS)
+        for metric in (metrics.FIRST_TOKEN_TIME, *_SPANS)
         for test, percent in _STATISTICS
     ]
-    shares = (_of_fabric(run) / _mean_of(run, FIRST_TOKEN_TIME) for run in launches)
-    figures.append(("", FABRIC_SHARE, tuple(shares)))
-    if "experts" in job.facts and all(any(launch[TOKEN_GAP.name]) for launch in launches):
-        figures.append(("", TOKEN_FABRIC_SHARE, tuple(map(_of_tokens, launches))))
+    shares = (_of_fabric(run) / _mean_of(run, metrics.FIRST_TOKEN_TIME) for run in launches)
+    figures.append(("", metrics.FABRIC_SHARE, tuple(shares)))
+    if "experts" in job.facts and all(any(launch[metrics.TOKEN_GAP.name]) for launch in launches):
+        figures.append(("", metrics.TOKEN_FABRIC_SHARE, tuple(map(_of_tokens, launches))))
     limits = [time_of(job.facts[key]) for key in ("first_token_max", "between_tokens_max")]
-    figures.append(("", GOODPUT, tuple(_goodput(launch, limits) for launch in launches)))
+    figures.append(("", metrics.GOODPUT, tuple(_goodput(launch, limits) for launch in launches)))
     return [
         Quantity(job.name, "inference", test, metric, None, ranks, values, is_as_published=False)
         for test, metric, values in figures
@@ -553,12 +542,12 @@ def _inference(job: _Job) -> list[Quantity]:
 
 def _of_fabric(launch: Mapping[str, list[float]]) -> float:
     """Add transfers and what experts exchange in the first step, which is as in each later one."""
-    return _mean_of(launch, TRANSFER) + fmean(launch.get(_EXCHANGE) or [0.0])
+    return _mean_of(launch, metrics.TRANSFER) + fmean(launch.get(_EXCHANGE) or [0.0])
 
 
 def _of_tokens(launch: Mapping[str, list[float]]) -> float:
     """Return what experts exchange, of the time between tokens; a single token has none."""
-    both = zip(launch[_EXCHANGE], launch[TOKEN_GAP.name], strict=True)
+    both = zip(launch[_EXCHANGE], launch[metrics.TOKEN_GAP.name], strict=True)
     exchanges, gaps = zip(*((own, gap) for own, gap in both if gap), strict=True)
     return fmean(exchanges) / fmean(gaps)
 
@@ -573,15 +562,15 @@ def _requests_of(rows: Columns) -> dict[str, list[float]]:
     for _, iteration, start, duration in places:
         name = order[iteration % len(order)]
         spans[name].append(duration * 1e-9)
-        if name == QUEUEING.name:
+        if name == metrics.QUEUEING.name:
             starts.append(start * 1e-9)
-        if name == FIRST_STEP.name:
+        if name == metrics.FIRST_STEP.name:
             ends.append((start + duration) * 1e-9)
     first = [end - start for start, end in zip(starts, ends, strict=True)]
-    return {**spans, FIRST_TOKEN_TIME.name: first, "start": starts, "end": ends}
+    return {**spans, metrics.FIRST_TOKEN_TIME.name: first, "start": starts, "end": ends}
 
 
-def _mean_of(launch: Mapping[str, list[float]], metric: Metric) -> float:
+def _mean_of(launch: Mapping[str, list[float]], metric: metrics.Metric) -> float:
     return fmean(launch[metric.name])
 
 
@@ -594,7 +583,7 @@ def _statistic(times: list[float], percent: int | None) -> float:
 
 def _goodput(launch: Mapping[str, list[float]], limits: list[float]) -> float:
     """Return how many requests in a second are within both limits."""
-    both = zip(launch[FIRST_TOKEN_TIME.name], launch[TOKEN_GAP.name], strict=True)
+    both = zip(launch[metrics.FIRST_TOKEN_TIME.name], launch[metrics.TOKEN_GAP.name], strict=True)
     served = sum(first <= limits[0] and gap <= limits[1] for first, gap in both)
     return served / (max(launch["end"]) - min(launch["start"]))
 
@@ -609,7 +598,10 @@ def _checkpoint(job: _Job) -> list[Quantity]:
     times = tuple(fmean(launch.get_column(launch.columns[-1])) for launch in spans)
     size = int(job.facts["parameters"]) * int(job.facts["parameter_bytes"])
     ranks, test = int(job.facts["writers"]) + int(job.facts["servers"]), job.facts["access"]
-    figures = [(ELAPSED, times), (STORAGE_BANDWIDTH, tuple(size / time for time in times))]
+    figures = [
+        (metrics.ELAPSED, times),
+        (metrics.STORAGE_BANDWIDTH, tuple(size / time for time in times)),
+    ]
     return [
         Quantity(job.name, "checkpoint", test, metric, size, ranks, values, is_as_published=False)
         for metric, values in figures

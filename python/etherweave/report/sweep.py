@@ -20,18 +20,10 @@ from matplotlib.figure import Figure
 from etherweave.api.results import HasResults, Result
 from etherweave.api.toml import differences
 from etherweave.api.units import length_of, rate_of, size_of, time_of
+from etherweave.report import style
 from etherweave.report.flow_page import FlowPlots
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.sizes import size_name
-from etherweave.report.style import (
-    ASIDE,
-    SERIES,
-    WholeNumbers,
-    house,
-    literal,
-    name_decades,
-    write_figure,
-)
 from etherweave.uncertainty.intervals import Interval
 from etherweave.uncertainty.means import bounded, half_widths
 from etherweave.uncertainty.together import CONDITIONS, errors_in, together_of
@@ -92,7 +84,7 @@ def draw_sweep(
             f"{panels} panels of {', '.join(left)}; expected at most {PANEL_MAX}: draw rows of a "
             f"value by {left[0]}=VALUE, or average by mean={left[0]}"
         )
-    return write_figure(
+    return style.write_figure(
         lambda: _with_note(plot(table, **roles, panels=left), table, averaged), path
     )
 
@@ -110,7 +102,7 @@ def _with_note(figure: Figure, table: pl.DataFrame, averaged: Sequence[str]) -> 
         note = f"Means over {names}; bands and bars: {band}"
     else:
         return figure
-    figure.supxlabel(literal(note), fontsize="small")
+    figure.supxlabel(style.literal(note), fontsize="small")
     return figure
 
 
@@ -128,7 +120,7 @@ def draw_flows(results: Mapping[str, Sequence[Result]], name: str, path: Path) -
     figures = FlowPlots(points).figures
     if name not in figures:
         raise ValueError(f"{name}: no such figure; expected x=COLUMN, or {', '.join(figures)}")
-    return write_figure(lambda: figures[name], path)
+    return style.write_figure(lambda: figures[name], path)
 
 
 def selected(table: pl.DataFrame, name: str, value: str) -> pl.DataFrame:
@@ -153,7 +145,7 @@ class Plot(Figure):
 
     def _repr_svg_(self) -> str:
         text = io.StringIO()
-        with house():
+        with style.house():
             self.savefig(text, format="svg")
         return text.getvalue()
 
@@ -212,7 +204,7 @@ def plot(
         rows = rows.filter(pl.col(SAMPLE) >= 0)  # Without the run as it stands.
     if rows.is_empty() or not rows[y].dtype.is_numeric():
         raise ValueError(f"y={y}: no numbers beside x={x}; expected a column of figures")
-    with house():
+    with style.house():
         return _figure(rows, x, y, by, panels)
 
 
@@ -262,23 +254,23 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence
     values: dict[Any, Any] = _named(rows, by) if by else {None: None}
     for axes, (title, part) in zip(grid, parts, strict=False):
         _lines(axes, part, (x, y, by), places, values, are_names=unit is None)
-        axes.set_title(literal(title), fontsize="small")
+        axes.set_title(style.literal(title), fontsize="small")
         if unit is None:
-            axes.set_xticks(list(places.values()), [literal(str(place)) for place in places])
+            axes.set_xticks(list(places.values()), [style.literal(str(place)) for place in places])
         elif min(places.values()) > 0 and max(places.values()) > DECADE * min(places.values()):
             axes.set_xscale("log")
             _name_places(
                 axes, sorted(places.values()), unit, APART if len(parts) > 1 else APART / 2
             )
         elif all(isinstance(place, int) for place in places):
-            axes.xaxis.set_major_locator(WholeNumbers())
-        axes.set_xlabel(literal(f"{x} [{unit}]" if unit else x))
-        axes.set_ylabel(literal(with_unit(y)))
+            axes.xaxis.set_major_locator(style.WholeNumbers())
+        axes.set_xlabel(style.literal(f"{x} [{unit}]" if unit else x))
+        axes.set_ylabel(style.literal(with_unit(y)))
         axes.label_outer()
     for axes in list(grid)[len(parts) :]:
         axes.set_axis_off()
     if by:
-        figure.axes[wide - 1].legend(title=literal(by), **ASIDE)
+        figure.axes[wide - 1].legend(title=style.literal(by), **style.ASIDE)
     return figure
 
 
@@ -288,7 +280,7 @@ def _name_places(axes: Axes, places: Sequence[float], unit: str | None, apart: f
     Sizes are powers of two; where places are too many to be joined, powers of ten have names.
     """
     if len(places) > LINE_MAX:
-        return name_decades(axes.xaxis)
+        return style.name_decades(axes.xaxis)
     least = math.log(places[-1] / places[0]) * apart
     shown = [places[-1]]
     for place in reversed(places):
@@ -317,10 +309,10 @@ def _lines(
         means = _with_intervals(line.group_by(x, maintain_order=True).agg(ends), y)
         order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
         means = means[order]
-        at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
+        at, colour = [places[place] for place in means[x]], style.SERIES[number % len(style.SERIES)]
         of_model: dict[str, Any] = {"color": colour, "label": _OF_MODEL}
         wide = [together_at(line.filter(pl.col(x).eq_missing(place)), y) for place in means[x]]
-        label = None if name is None else literal(name)
+        label = None if name is None else style.literal(name)
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
         if are_names:
             at = [place + STEP * (number - (len(values) - 1) / 2) / len(values) for place in at]

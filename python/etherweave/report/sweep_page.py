@@ -10,23 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
+from etherweave.report import sweep
 from etherweave.report.page import Front, Page
 from etherweave.report.replicated import sentences
 from etherweave.report.run.flow_figures import FIGURES as FLOW_FIGURES
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.samples_page import write_samples
 from etherweave.report.section import FOLDED_FROM, Section, Table
-from etherweave.report.sweep import (
-    BANDS,
-    LINES_MAX,
-    PANEL_MAX,
-    SAMPLE,
-    SEED,
-    WITH_MODEL,
-    is_amount,
-    plot,
-    with_unit,
-)
 from etherweave.uncertainty.together import CONDITIONS
 
 FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
@@ -52,25 +42,25 @@ def write_sweep(
     are drawn.
     """
     table = next(iter(tables.values()))
-    if [*axes[:1]] == [SAMPLE]:  # Samples of one scenario.
+    if [*axes[:1]] == [sweep.SAMPLE]:  # Samples of one scenario.
         return write_samples(table, axes, title, progress, out)
     rows = points = table
-    if SAMPLE in table.columns:  # Keys that samples draw are those of one point.
-        number = pl.col(SAMPLE)
+    if sweep.SAMPLE in table.columns:  # Keys that samples draw are those of one point.
+        number = pl.col(sweep.SAMPLE)
         rows, points = table.filter(number >= 0), table.filter(number == number.min())
     varied = [name for name in axes if is_key(name) and points[name].n_unique() > 1]
     figures = _figures(rows)
     page = Page(out)
-    if len(flows) <= LINES_MAX and SAMPLE not in table.columns:
+    if len(flows) <= sweep.LINES_MAX and sweep.SAMPLE not in table.columns:
         page.show(FLOW_FIGURES, flows)
     if any(name.startswith("flows.") for name in rows.columns) and not page.sections:
         kept = f"{len(flows)} points with results" if flows else "no results"
-        expected = f"`etherweave sweep --tables`, and at most {LINES_MAX} points"
+        expected = f"`etherweave sweep --tables`, and at most {sweep.LINES_MAX} points"
         page.missing.append(f"flows by size: {kept}; expected {expected}")
     for name in figures[:FIGURES_MAX]:
         page.show([partial(_drawn, varied=varied, name=name)], rows)
     means = _means(rows, varied, figures)
-    middle = "Medians of the samples" if SAMPLE in table.columns else "Means of the runs"
+    middle = "Medians of the samples" if sweep.SAMPLE in table.columns else "Means of the runs"
     beside = len(tables) > 1 and not varied
     listed = _side_by_side(tables, figures) if beside else means
     columns = [RESULT] if beside else varied
@@ -82,7 +72,7 @@ def write_sweep(
 
 def is_key(axis: str) -> bool:
     """Say whether an axis is a key of the scenario, and no seed and no note of samples."""
-    return axis not in (SEED, SAMPLE) and not axis.startswith(CONDITIONS)
+    return axis not in (sweep.SEED, sweep.SAMPLE) and not axis.startswith(CONDITIONS)
 
 
 def _figures(rows: pl.DataFrame) -> list[str]:
@@ -96,25 +86,25 @@ def _drawn(rows: pl.DataFrame, varied: Sequence[str], name: str) -> Section | No
     """Draw a figure over the first axis of amounts, lines for the next, panels for the others."""
     if not varied:
         return None
-    x, *others = sorted(varied, key=lambda axis: not is_amount(rows[axis]))
+    x, *others = sorted(varied, key=lambda axis: not sweep.is_amount(rows[axis]))
     by, panels = next(iter(others), None), others[1:]
-    if math.prod(rows[panel].n_unique() for panel in panels) > PANEL_MAX:
+    if math.prod(rows[panel].n_unique() for panel in panels) > sweep.PANEL_MAX:
         return None
-    figure = plot(rows, x, name, by, panels)
-    return Section(name.replace(".", "_"), with_unit(name), _caption(rows), figure)
+    figure = sweep.plot(rows, x, name, by, panels)
+    return Section(name.replace(".", "_"), sweep.with_unit(name), _caption(rows), figure)
 
 
 def _caption(rows: pl.DataFrame) -> str:
     """Say what lines and bands are."""
-    if SAMPLE in rows.columns:
-        return f"{BANDS}; {WITH_MODEL}. {OTHER_COLUMNS}"
-    if rows[SEED].n_unique() > 1:
+    if sweep.SAMPLE in rows.columns:
+        return f"{sweep.BANDS}; {sweep.WITH_MODEL}. {OTHER_COLUMNS}"
+    if rows[sweep.SEED].n_unique() > 1:
         return f"Means over seeds with intervals of 95 %. {OTHER_COLUMNS}"
     return OTHER_COLUMNS
 
 
 def _means(rows: pl.DataFrame, varied: Sequence[str], figures: Sequence[str]) -> pl.DataFrame:
-    middles = pl.col(figures).median() if SAMPLE in rows.columns else pl.col(figures).mean()
+    middles = pl.col(figures).median() if sweep.SAMPLE in rows.columns else pl.col(figures).mean()
     columns = [pl.len().alias("runs"), middles]
     if not varied:
         return rows.select(columns)
@@ -133,7 +123,7 @@ def _side_by_side(tables: Mapping[str, pl.DataFrame], figures: Sequence[str]) ->
 def _points(
     means: pl.DataFrame, varied: Sequence[str], figures: Sequence[str], middle: str
 ) -> Section:
-    head = [*varied, "runs", *map(with_unit, figures)]
+    head = [*varied, "runs", *map(sweep.with_unit, figures)]
     cells = [[_text(value) for value in row] for row in means.rows()]
     caption = f"{middle} of each point."
     table = Table(head, cells, caption, is_folded=len(cells) >= FOLDED_FROM)
@@ -152,7 +142,7 @@ def _best(means: pl.DataFrame, varied: Sequence[str], name: str) -> str:
     ends = [ordered.row(at, named=True) for at in (0, -1)]
     places = [", ".join(f"{axis} = {row[axis]}" for axis in varied) for row in ends]
     texts = [f"{_text(row[name])} at {at}" for row, at in zip(ends, places, strict=True)]
-    return f"{with_unit(name)}: from {texts[0]} to {texts[1]}.{_by_axis(means, varied, name)}"
+    return f"{sweep.with_unit(name)}: from {texts[0]} to {texts[1]}.{_by_axis(means, varied, name)}"
 
 
 def _by_axis(means: pl.DataFrame, varied: Sequence[str], name: str) -> str:

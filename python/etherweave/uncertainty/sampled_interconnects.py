@@ -10,14 +10,7 @@ from etherweave.api.interconnects import BENCHMARKS, Interconnect
 from etherweave.api.simulation import resolve
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.sweeps import Executor, WorkerError, executor
-from etherweave.uncertainty.check_rows import (
-    FITS,
-    RATIO,
-    Conditions,
-    conditions_of,
-    limit_of,
-    link_us,
-)
+from etherweave.uncertainty import check_rows
 from etherweave.uncertainty.declared import Declared
 from etherweave.uncertainty.intervals import Distribution, distribution
 from etherweave.uncertainty.model_errors import errors_at
@@ -107,15 +100,15 @@ def is_rate(figure: str) -> bool:
     return figure in BENCHMARKS and BENCHMARKS[figure].is_rate
 
 
-def conditions_of_figure(name: str, figure: str, value: float) -> Conditions:
+def conditions_of_figure(name: str, figure: str, value: float) -> check_rows.Conditions:
     """Return the conditions of the error of the model in a figure of a profile."""
     benchmark = BENCHMARKS.get(figure)
     if benchmark is None:
-        return Conditions(RATIO, fit=FITS[1])
+        return check_rows.Conditions(check_rows.RATIO, fit=check_rows.FITS[1])
     scenario = tomllib.loads(resolve(benchmark.scenario(name)))
     (job,) = scenario["job"]
-    limit = limit_of(link_us(scenario, job), benchmark.mean_ns(value) / 1e3)
-    return conditions_of(job)._replace(limit=limit)
+    limit = check_rows.limit_of(check_rows.link_us(scenario, job), benchmark.mean_ns(value) / 1e3)
+    return check_rows.conditions_of(job)._replace(limit=limit)
 
 
 def measure(task: tuple[str, dict[str, object], list[str]]) -> dict[str, float]:

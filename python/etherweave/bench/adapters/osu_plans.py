@@ -3,20 +3,7 @@
 from math import ceil, log2, prod
 from typing import NamedTuple
 
-from etherweave.bench.programs.plans import (
-    BenchmarkCommand,
-    BenchmarkPlan,
-    BenchmarkPlanError,
-    BenchmarkRequest,
-    FabricEstimate,
-    HostPattern,
-    HostPlacement,
-    RunForecast,
-    Start,
-    doubling,
-    need_ranks,
-    predict_sweep,
-)
+from etherweave.bench.programs import plans
 from etherweave.bench.programs.program_options import options
 
 _BUFFERS = ("D", "H", "M", "MD", "MH")
@@ -65,7 +52,7 @@ class _Loop(NamedTuple):
     warm_small: int
     warm_large: int
 
-    def of(self, size: int, request: BenchmarkRequest) -> int:
+    def of(self, size: int, request: plans.BenchmarkRequest) -> int:
         """Count all iterations at a size, those for each data type and before checks included."""
         timed, warm = (
             (self.large, self.warm_large) if size > LARGE else (self.small, self.warm_small)
@@ -98,52 +85,58 @@ _WITHOUT_SIZES = ("barrier", "barrier_persistent", "_atomics", "_init", "_hello"
 _MANY_PAIRS = ("osu_mbw_mr", "osu_multi_lat")
 
 
-def plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+def plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
     """Plan a run of any OSU program."""
     program = request.program
     is_shmem = program.startswith("osu_oshm_")
     is_pair = program in _OF_PAIRS or (is_shmem and program not in _OF_ALL)
-    if is_pair and program not in _MANY_PAIRS and need_ranks(request, 2, program) != 2:
-        raise BenchmarkPlanError(f"{program} runs on exactly two ranks")
-    if program in _MANY_PAIRS and need_ranks(request, 2, program) % 2:
-        raise BenchmarkPlanError(f"{program} needs an even number of ranks")
+    if is_pair and program not in _MANY_PAIRS and plans.need_ranks(request, 2, program) != 2:
+        raise plans.BenchmarkPlanError(f"{program} runs on exactly two ranks")
+    if program in _MANY_PAIRS and plans.need_ranks(request, 2, program) % 2:
+        raise plans.BenchmarkPlanError(f"{program} needs an even number of ranks")
     if request.options.count("-p", 1) > request.nodes * request.ranks_per_node // 2:
-        raise BenchmarkPlanError(f"-p of {program}: expected at most a pair of each two ranks")
+        raise plans.BenchmarkPlanError(
+            f"-p of {program}: expected at most a pair of each two ranks"
+        )
     places = len(request.options.words)
     if is_pair and not is_shmem and places not in (0, 2):
-        raise BenchmarkPlanError(
+        raise plans.BenchmarkPlanError(
             f"{program}: {places} places of buffers; expected those of both ranks, such as D D"
         )
     sizes = _sizes(request, is_pair)
-    placement = HostPlacement(
-        HostPattern.PAIR if is_pair else HostPattern.ALL_NODES,
+    placement = plans.HostPlacement(
+        plans.HostPattern.PAIR if is_pair else plans.HostPattern.ALL_NODES,
         request.nodes,
         request.ranks_per_node,
     )
     own = _options(request, sizes, is_shmem and program not in _OF_ALL)
     arguments = request.options.behind((program, *own))
-    command = BenchmarkCommand(Start.SHMEM if is_shmem else Start.MPI, arguments)
+    command = plans.BenchmarkCommand(plans.Start.SHMEM if is_shmem else plans.Start.MPI, arguments)
     forecast = _forecast(request, fabric, sizes, is_pair)
     notes = ("without -m in versions before 7: the sweep cannot be shortened",)
-    return BenchmarkPlan(program, placement, command, forecast, sizes, notes if is_pair else ())
+    return plans.BenchmarkPlan(
+        program, placement, command, forecast, sizes, notes if is_pair else ()
+    )
 
 
-def _sizes(request: BenchmarkRequest, is_pair: bool) -> tuple[int, ...]:
+def _sizes(request: plans.BenchmarkRequest, is_pair: bool) -> tuple[int, ...]:
     if request.program.endswith(_WITHOUT_SIZES):
         return ()
     if request.program in _OF_WORDS:
         return (8,)
     if 0 in (request.size_min, request.size_max):
-        raise BenchmarkPlanError(
+        raise plans.BenchmarkPlanError(
             f"{request.program} sends no empty messages, which OSU's tests leave out from version "
             "7 on; expected --size 1B or more"
         )
     reduces = "reduce" in request.program
     smallest = request.size_min if request.size_min is not None else (4 if reduces else 1)
-    return doubling(smallest, request.size_max or (2**22 if is_pair else 2**20))
+    return plans.doubling(smallest, request.size_max or (2**22 if is_pair else 2**20))
 
 
-def _options(request: BenchmarkRequest, swept: tuple[int, ...], is_shmem: bool) -> tuple[str, ...]:
+def _options(
+    request: plans.BenchmarkRequest, swept: tuple[int, ...], is_shmem: bool
+) -> tuple[str, ...]:
     if is_shmem:
         return () if request.options.words else ("heap",)
     smallest, largest = request.size_min, request.size_max
@@ -155,30 +148,33 @@ def _options(request: BenchmarkRequest, swept: tuple[int, ...], is_shmem: bool) 
 
 
 def _forecast(
-    request: BenchmarkRequest, fabric: FabricEstimate, sizes: tuple[int, ...], is_pair: bool
-) -> RunForecast:
+    request: plans.BenchmarkRequest,
+    fabric: plans.FabricEstimate,
+    sizes: tuple[int, ...],
+    is_pair: bool,
+) -> plans.RunForecast:
     program, own = request.program, request.options
     share = min(request.ranks_per_node, own.count("-p", request.ranks_per_node))
     if program in (*_IN_WINDOWS, *_FANS):
         peers = request.nodes - 1 if program in _FANS else 1
         window = own.count("-W", WINDOW)
         steps = [(size, _BANDWIDTH.of(size, request) * window * share * peers) for size in sizes]
-        there = predict_sweep(steps, fabric, f"{window} messages a window", each=1 / window)
+        there = plans.predict_sweep(steps, fabric, f"{window} messages a window", each=1 / window)
         return there.bidirectional() if "bibw" in program else there
     if is_pair:
         swept = [(size, _LATENCY.of(size, request) * share) for size in sizes or (0,)]
-        there = predict_sweep(swept, fabric, "ping-pong: a host sends half of the messages")
-        return RunForecast(there.bytes, 2 * there.seconds, there.basis)
+        there = plans.predict_sweep(swept, fabric, "ping-pong: a host sends half of the messages")
+        return plans.RunForecast(there.bytes, 2 * there.seconds, there.basis)
     return _forecast_collective(request, fabric, sizes or (0,))
 
 
 def _forecast_collective(
-    request: BenchmarkRequest, fabric: FabricEstimate, sizes: tuple[int, ...]
-) -> RunForecast:
+    request: plans.BenchmarkRequest, fabric: plans.FabricEstimate, sizes: tuple[int, ...]
+) -> plans.RunForecast:
     """Count what a node's ranks send in all calls, and rounds of latency by halving."""
     ranks = request.nodes * request.ranks_per_node
     if ranks < 2:
-        raise BenchmarkPlanError(f"{request.program} needs at least two ranks")
+        raise plans.BenchmarkPlanError(f"{request.program} needs at least two ranks")
     volume = {"alltoall": ranks - 1, "allgather": ranks - 1, "allreduce": 2 * (ranks - 1) / ranks}
     name = request.program.removeprefix("osu_").removeprefix("oshm_").removeprefix("i")
     each = volume.get(name, 1)
@@ -192,6 +188,6 @@ def _forecast_collective(
         bytes_call = size * each * request.ranks_per_node
         total += calls * bytes_call
         seconds += calls * (bytes_call / fabric.rate + 2 * ceil(log2(ranks)) * fabric.latency)
-    return RunForecast(
+    return plans.RunForecast(
         total, seconds, "calls times what a node's ranks send, and rounds of latency"
     )

@@ -8,13 +8,7 @@ from typing import Annotated
 import typer
 
 from etherweave.api.units import amount, rate_of, size_of, time_of
-from etherweave.bench.campaigns.campaign import (
-    adapter_of,
-    check_length,
-    check_sizes,
-    check_used,
-    every_program,
-)
+from etherweave.bench.campaigns import campaign
 from etherweave.bench.programs.adapter import Adapter
 from etherweave.bench.programs.binaries import find
 from etherweave.bench.programs.plans import (
@@ -96,7 +90,7 @@ def plan(
     test_s = duration_of(duration)
 
     def planned_of(program: str) -> tuple[Adapter, BenchmarkPlan]:
-        adapter, name = adapter_of(program)
+        adapter, name = campaign.adapter_of(program)
         own = adapter.options.read(name, program_options or ())
         hosts = nodes or nodes_least(name, ranks, own.words)
         request = BenchmarkRequest(
@@ -104,10 +98,10 @@ def plan(
         )
         planned = adapter.plan(request, fabric)
         if not all_programs:
-            check_used([(adapter, request)])
+            campaign.check_used([(adapter, request)])
             adapter.options.check_ranges(request)
-            check_sizes(adapter, request)
-            check_length(planned)
+            campaign.check_sizes(adapter, request)
+            campaign.check_length(planned)
         return adapter, planned
 
     if program is None:
@@ -122,7 +116,7 @@ def _print_all(planned_of: Callable[[str], tuple[Adapter, BenchmarkPlan]], as_js
     """Print the plans of all programs, and of each other why there is none."""
     plans = dict[str, BenchmarkPlan]()
     refusals = dict[str, str]()
-    for program in every_program():
+    for program in campaign.every_program():
         try:
             plans[program] = planned_of(program)[1]
         except BenchmarkPlanError as error:

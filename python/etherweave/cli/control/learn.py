@@ -8,15 +8,7 @@ from pathlib import Path
 import etherweave
 from etherweave.api.outputs import write_text
 from etherweave.api.units import counted
-from etherweave.cli.control.parameters import (
-    Listen,
-    Probe,
-    TlsAuthority,
-    TlsCertificate,
-    TlsKey,
-    controller_options,
-    warned_plan,
-)
+from etherweave.cli.control import parameters
 from etherweave.cli.control.plan import print_counts
 from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import Positive, Settings, output_file, seconds
@@ -29,11 +21,11 @@ def learn(
     output: Path,
     switches: Positive | None = None,
     wait: str = "30s",
-    probe: Probe = "1s",
-    listen: Listen = "127.0.0.1:6653",
-    tls_key: TlsKey = None,
-    tls_certificate: TlsCertificate = None,
-    tls_ca: TlsAuthority = None,
+    probe: parameters.Probe = "1s",
+    listen: parameters.Listen = "127.0.0.1:6653",
+    tls_key: parameters.TlsKey = None,
+    tls_certificate: parameters.TlsCertificate = None,
+    tls_ca: parameters.TlsAuthority = None,
     settings: Settings = None,
 ) -> None:
     """Discover how OpenFlow switches are wired, write it as a scenario, and plan it.
@@ -57,7 +49,7 @@ def learn(
 
     output_file("--output", output, ".toml")
     with mistakes():
-        options = controller_options(listen, (tls_key, tls_certificate, tls_ca))
+        options = parameters.controller_options(listen, (tls_key, tls_certificate, tls_ca))
     options = replace(options, probe_s=seconds("--probe", probe, (0.1, 1e9)))
     wait_s = seconds("--wait", wait, (0, 1e9))
     stop = threading.Event()
@@ -66,7 +58,7 @@ def learn(
         with handled((signal.SIGTERM, signal.SIGINT), lambda *_: stop.set()):
             learned = FabricLearner(options, EventLog()).learn(switches, wait_s, stop)
         write_text(output, learned.scenario(output.stem))
-        planned = warned_plan(output, settings)
+        planned = parameters.warned_plan(output, settings)
     kinds = {"switch": learned.datapaths, "cable": learned.cables, "host": learned.hosts}
     print(f"{output}: {', '.join(counted(len(all_), noun) for noun, all_ in kinds.items())}")
     print_counts(planned)

@@ -8,13 +8,7 @@ from typing import Any
 
 import etherweave
 from etherweave.api.outputs import new_files, quoted_row
-from etherweave.cli.control.parameters import (
-    Factory,
-    Failed,
-    factory_addresses,
-    switch_of,
-    warned_plan,
-)
+from etherweave.cli.control import parameters
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import AsJson, File, Settings, directory
@@ -28,8 +22,8 @@ def plan_verb(
     *,
     output: Path | None = None,
     only: str | None = None,
-    failed: Failed = None,
-    factory: Factory = None,
+    failed: parameters.Failed = None,
+    factory: parameters.Factory = None,
     settings: Settings = None,
     as_json_: AsJson = False,
 ) -> None:
@@ -49,7 +43,9 @@ def plan_verb(
     if output:
         directory(output)
     with mistakes(etherweave.ScenarioError, FabricPlanError):
-        planned = warned_plan(file, settings, failed, factory_addresses(factory))
+        planned = parameters.warned_plan(
+            file, settings, failed, parameters.factory_addresses(factory)
+        )
         if output:
             write(planned, output)
     if only:
@@ -89,7 +85,7 @@ def _texts(switch: SwitchPlan) -> dict[str, list[str]]:
 
 
 def _print_rules(planned: PlannedDeployment, name: str) -> None:
-    for lines in _texts(switch_of(planned.installed, name)).values():
+    for lines in _texts(parameters.switch_of(planned.installed, name)).values():
         print("".join(lines), end="")
 
 

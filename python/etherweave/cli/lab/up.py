@@ -4,13 +4,7 @@ import json
 from dataclasses import asdict
 
 from etherweave.cli.control.parameters import Failed
-from etherweave.cli.lab.parameters import (
-    PlaneOption,
-    name_of,
-    reported_errors,
-    root_only,
-    step_printer,
-)
+from etherweave.cli.lab import parameters
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.lab import lifecycle
 from etherweave.control.lab.lifecycle import Lab
@@ -22,7 +16,7 @@ def up_verb(
     file: File,
     *,
     name: str | None = None,
-    plane: PlaneOption = DataPlane.OVS,
+    plane: parameters.PlaneOption = DataPlane.OVS,
     failed: Failed = None,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -37,16 +31,16 @@ def up_verb(
     name : NAME
         Name of the lab; default: the file's.
     """
-    root_only()
-    with reported_errors():
+    parameters.root_only()
+    with parameters.reported_errors():
         made = lifecycle.up(
             machine_scope(),
-            name or name_of(file),
+            name or parameters.name_of(file),
             file,
             overrides(settings),
             failed=failed or (),
             plane=plane,
-            progress=step_printer(),
+            progress=parameters.step_printer(),
         )
     facts = {"name": made.directory.name, "plane": plane, **asdict(made.boot)}
     print(json.dumps(facts)) if as_json else _print(made)

@@ -11,16 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from etherweave.bench.environment.readers import network
 from etherweave.bench.environment.readers.files import HostFiles, Tools, pairs, run_tool, whole
-from etherweave.bench.environment.readers.network import (
-    counters,
-    devices,
-    interface,
-    names,
-    path_to,
-    settings,
-    traffic,
-)
 from etherweave.bench.environment.snapshot import (
     FORMAT,
     Load,
@@ -58,12 +50,14 @@ def take(
         memory=memory(files),
         load=load(files, os.getpid()),
         placement=placement(files, os.environ if variables is None else variables),
-        interfaces={name: interface(files, name) for name in interfaces or names(files)},
-        traffic=traffic(files),
-        rdma=devices(files),
-        tcp=settings(files),
-        tcp_counters=counters(files),
-        paths={host: path for host in to if (path := path_to(files, host))},
+        interfaces={
+            name: network.interface(files, name) for name in interfaces or network.names(files)
+        },
+        traffic=network.traffic(files),
+        rdma=network.devices(files),
+        tcp=network.settings(files),
+        tcp_counters=network.counters(files),
+        paths={host: path for host in to if (path := network.path_to(files, host))},
     )
     return replace(snapshot, gaps=tuple(dict.fromkeys(files.gaps)))
 
