@@ -25,7 +25,6 @@ mod impaired;
 pub mod impaired_link;
 pub mod link_retry;
 pub mod losses;
-pub mod memory;
 pub mod outbox;
 pub mod packet;
 pub mod packet_list;

@@ -3,12 +3,12 @@
 //! A packet travels as one Ethernet frame. It fills one cache line; what only a few packets need (SACK
 //! blocks, telemetry) lies in a side slab. A packet is in exactly one place: a queue, the wire, or a host.
 
+use etherweave_kernel::memory::{prefer_huge_pages, prefetch};
 use etherweave_kernel::{IndexVec, LocalIndex, indices::EndpointIndex, indices::PortIndex};
 use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
 use etherweave_transport::{SackBlocks, packet::TransportPacket, telemetry::PathTelemetry};
 
-use crate::memory::{prefer_huge_pages, prefetch};
 use etherweave_transport::frame::size::PREAMBLE_AND_GAP;
 
 pub use etherweave_transport::packet::{PacketKind, flags, sums};

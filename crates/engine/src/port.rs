@@ -3,10 +3,11 @@
 use std::ops::{Deref, DerefMut};
 
 use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
+use etherweave_kernel::memory::prefetch_part;
 use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
-use super::{memory::prefetch_part, paused::Paused};
+use super::paused::Paused;
 use crate::{packet::Handle, packet::NO_PACKET, packet::Packets, packet_list::PacketList};
 
 /// Where a port leads, and which entity it belongs to.

@@ -7,12 +7,12 @@
 //! lists of longer chunks: each is fetched while the one before is dealt. Memory grows with pending events, not with
 //! buckets; nothing is allocated once there are chunks for the largest number of them.
 
+use etherweave_kernel::memory::{prefer_huge_pages, prefetch};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use etherweave_primitives::{Duration, Time};
 
 use super::event::{Event, EventKey, PrefetchHint};
-use super::memory::{prefer_huge_pages, prefetch};
 
 /// Buckets in the calendar, and pages: as many as a word has bits, squared.
 const BUCKETS: usize = 1 << 12;

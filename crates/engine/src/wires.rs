@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use etherweave_fluid::Fluid;
 use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
+use etherweave_kernel::memory::prefetch;
 use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_primitives::{ChannelId, Duration, Time};
 
 use super::event::{Event, EventKey, Kind, PrefetchHint};
 use super::port::{Owner, Peer, PeerLink, Port};
 use super::{
-    credits::CreditCounters, decided_ahead::FarEnd, impaired_link::ImpairedLinks, memory::prefetch,
-    outbox::RemoteOutbox, queue::EventQueue, totals::EventTotals,
+    credits::CreditCounters, decided_ahead::FarEnd, impaired_link::ImpairedLinks, outbox::RemoteOutbox,
+    queue::EventQueue, totals::EventTotals,
 };
 use crate::packet::{Handle, Packet, PacketKind, Packets};
 use crate::{

@@ -2,8 +2,8 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use etherweave_engine::memory::{prefetch, prefetch_value};
 use etherweave_kernel::indices::EndpointIndex;
+use etherweave_kernel::memory::{prefetch, prefetch_value};
 use etherweave_primitives::Time;
 use etherweave_workload::{ExecutionStream, Graph, GraphOp, GraphRun, Received};
 

@@ -5,10 +5,8 @@
 //! through a table.
 
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
-use etherweave_engine::{
-    Wires, constants::RunConstants, event::PrefetchHint, memory::prefetch_address, memory::prefetch_bytes,
-    packet::Handle, packet::Packet,
-};
+use etherweave_engine::{Wires, constants::RunConstants, event::PrefetchHint, packet::Handle, packet::Packet};
+use etherweave_kernel::memory::{prefetch_address, prefetch_bytes};
 use etherweave_kernel::{SlidingVec, indices::EndpointIndex, indices::HostIndex, indices::ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
 use etherweave_transport::connection::{Alarm, OpenMessage, ReceivedCounts, SendState, SentCounts, SlowState};

@@ -4,8 +4,9 @@ mod loops;
 
 use std::collections::VecDeque;
 
-use etherweave_engine::{memory::prefetch, memory::prefetch_value, params::Noise};
+use etherweave_engine::params::Noise;
 use etherweave_kernel::indices::EndpointIndex;
+use etherweave_kernel::memory::{prefetch, prefetch_value};
 use etherweave_primitives::{Duration, Rank, Stream, Time};
 use etherweave_workload::{GraphOp, Op, Program, ProgramCursor, Received, collective::communicator_of};
 

@@ -8,8 +8,8 @@
 
 use std::collections::VecDeque;
 
-use etherweave_engine::memory::prefetch_value;
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ThreadIndex};
+use etherweave_kernel::memory::prefetch_value;
 use etherweave_primitives::{Duration, Time};
 use etherweave_workload::IdealTime;
 

@@ -31,6 +31,7 @@ mod generation;
 mod index_vec;
 pub mod indices;
 mod log;
+pub mod memory;
 mod mpi;
 mod on_threads;
 mod pool;

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use etherweave_engine::memory::{prefetch, prefetch_lines, prefetch_value};
 use etherweave_engine::{Wires, event::Event, event::Kind, packet::Handle, port::Owner, port::Port};
 use etherweave_host::{Host, Hosts, Nics, Role, Thread, lines};
 use etherweave_kernel::LocalIndex;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex, ThreadIndex};
+use etherweave_kernel::memory::{prefetch, prefetch_lines, prefetch_value};
 use etherweave_switch::{Switch, Switches, buffer::Group, input_queued::CrossbarPort};
 
 /// Bytes of the credits of a port: of its first priorities.

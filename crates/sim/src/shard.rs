@@ -4,10 +4,11 @@ use std::{any::Any, sync::Arc};
 
 use etherweave_engine::{
     Wires, constants::RunConstants, event::Event, event::Kind, event::PrefetchHint, frame::pause::PauseFrame,
-    memory::prefer_huge_pages, outbox::RemoteOutbox, packet::Handle, packet::NO_SIDE, port::Owner,
+    outbox::RemoteOutbox, packet::Handle, packet::NO_SIDE, port::Owner,
 };
 use etherweave_host::Hosts;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
+use etherweave_kernel::memory::prefer_huge_pages;
 use etherweave_primitives::Time;
 use etherweave_switch::Switches;
 use etherweave_transport::connection::Alarm;

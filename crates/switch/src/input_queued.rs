@@ -22,9 +22,8 @@ mod passage;
 use std::collections::BTreeMap;
 
 use etherweave_engine::packet::{Handle, NO_PACKET, Packet};
-use etherweave_engine::{
-    Wires, frame::size::PREAMBLE_AND_GAP, memory::prefetch, packet_list::PacketList, params::Arbiter, port::Port,
-};
+use etherweave_engine::{Wires, frame::size::PREAMBLE_AND_GAP, packet_list::PacketList, params::Arbiter, port::Port};
+use etherweave_kernel::memory::prefetch;
 use etherweave_kernel::{IndexVec, LocalIndex, QueueMeter, indices::PortIndex};
 use etherweave_primitives::{ByteTime, Priority, Time};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use etherweave_engine::memory::{prefer_huge_pages, prefetch, prefetch_part, prefetch_part_of};
+use etherweave_kernel::memory::{prefer_huge_pages, prefetch, prefetch_part, prefetch_part_of};
 use etherweave_kernel::{SlidingVec, indices::EndpointIndex};
 
 use super::ProtocolState;

@@ -3,14 +3,15 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use etherweave_engine::{
-    event::EventKey, event::Kind, frame::ethernet::ip, memory::prefer_huge_pages, params::CoreParams,
-    params::HostParams, port::Owner, port::PeerLink,
+    event::EventKey, event::Kind, frame::ethernet::ip, params::CoreParams, params::HostParams, port::Owner,
+    port::PeerLink,
 };
 use etherweave_host::{
     Core, Endpoint, Follower, GraphState, Intake, MessageNumbers, Neighbour, OWN_CORE, RankState, ReceiveQueue, Role,
     SinkState, SourceState, Thread, rss, rss::Socket,
 };
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
+use etherweave_kernel::memory::prefer_huge_pages;
 use etherweave_kernel::on_threads;
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
 use etherweave_transport::{ShortQueue, tcp::port};
