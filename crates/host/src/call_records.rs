@@ -41,7 +41,7 @@ impl CallRecords {
         match op {
             Op::Isend { tag, bytes, .. } | Op::Irecv { tag, bytes, .. } => match collective::kind_of(tag) {
                 Some(_) => self.go_on(thread, (tag, bytes), at),
-                None => _ = self.begin(thread, NO_CALL, at),
+                None => self.begin(thread, NO_CALL, at),
             },
             Op::Copy { .. } | Op::Prepare { .. } if self.present(thread).tag == NO_CALL => {
                 self.begin(thread, NOT_KNOWN, at);
@@ -66,21 +66,25 @@ impl CallRecords {
         if present.tag == NOT_KNOWN {
             present.tag = tag;
         }
-        let present = self.begin(thread, tag, at);
+        self.begin(thread, tag, at);
+        let present = self.present(thread);
         present.bytes = present.bytes.max(bytes);
     }
 
     /// Begins a call, or what is none, unless the thread is there.
     #[inline]
-    fn begin(&mut self, thread: ThreadIndex, tag: u32, at: Time) -> &mut CallRecord {
-        let present = self.present(thread);
-        if present.tag != tag {
-            let over = std::mem::replace(present, CallRecord { at, bytes: 0, tag, thread });
-            if over.thread != ThreadIndex::NONE {
-                self.rows.push(over);
-            }
+    fn begin(&mut self, thread: ThreadIndex, tag: u32, at: Time) {
+        if self.present(thread).tag != tag {
+            self.change(thread, tag, at);
         }
-        self.present(thread)
+    }
+
+    #[inline(never)]
+    fn change(&mut self, thread: ThreadIndex, tag: u32, at: Time) {
+        let over = std::mem::replace(self.present(thread), CallRecord { at, bytes: 0, tag, thread });
+        if over.thread != ThreadIndex::NONE {
+            self.rows.push(over);
+        }
     }
 
     #[inline]

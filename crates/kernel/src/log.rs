@@ -2,9 +2,11 @@
 
 use std::ops::{Index, IndexMut};
 
-use crate::Wire;
+use crate::{Wire, memory::prefetch};
 
 const BLOCK: usize = 1 << 12;
+/// How far ahead of the last row memory is fetched.
+const AHEAD: usize = 4;
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,18 +19,21 @@ impl<T> Log<T> {
     /// Appends a row.
     #[inline]
     pub fn push(&mut self, row: T) {
-        match self.blocks.last_mut() {
-            Some(block) if block.len() < BLOCK => block.push(row),
-            Some(_) | None => self.begin_block(row),
+        // The row is handed to no other function, so that it is written where it stays, not copied there.
+        if self.blocks.last().is_none_or(|block| block.len() == BLOCK) {
+            self.begin_block();
+        }
+        if let Some(block) = self.blocks.last_mut() {
+            // Rows come too seldom for the processor to fetch the next line by itself.
+            prefetch(block, block.len() + AHEAD, size_of::<T>());
+            block.push(row);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn begin_block(&mut self, row: T) {
-        let mut block = Vec::with_capacity(BLOCK);
-        block.push(row);
-        self.blocks.push(block);
+    fn begin_block(&mut self) {
+        self.blocks.push(Vec::with_capacity(BLOCK));
     }
 
     /// Number of rows.
@@ -41,6 +46,14 @@ impl<T> Log<T> {
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
+    }
+
+    /// Begins to fetch a row. Any place will do.
+    #[inline]
+    pub fn prefetch(&self, place: u32) {
+        if let Some(block) = self.blocks.get(place as usize / BLOCK) {
+            prefetch(block, place as usize % BLOCK, size_of::<T>());
+        }
     }
 
     /// Rows in order.

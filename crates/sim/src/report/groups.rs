@@ -15,11 +15,11 @@ impl Groups {
     pub fn new<T>(count: usize, rows: &Log<T>, mut group: impl FnMut(&T) -> Option<u32>) -> Groups {
         let mut starts = vec![0; count + 1];
         let mut groups = Vec::with_capacity(rows.len() as usize);
-        for row in rows.iter() {
+        rows.iter().for_each(|row| {
             let group = group(row).unwrap_or(count as u32);
             starts[group as usize] += 1;
             groups.push(group);
-        }
+        });
         let mut sum = 0;
         starts.iter_mut().for_each(|start| sum += std::mem::replace(start, sum));
         let (mut next, mut places) = (starts.clone(), vec![0; starts[count] as usize]);
