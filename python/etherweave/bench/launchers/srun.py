@@ -7,7 +7,6 @@ import hashlib
 import math
 import os
 import re
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,6 +26,7 @@ from etherweave.bench.launchers.site_launcher import (
 )
 from etherweave.bench.programs.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite, SiteFabric
+from etherweave.sweeps.slurm import SlurmError, slurm
 
 WAIT_S = 3600.0  # Longest time in the queue, unless the site sets another [s].
 MPI = "pmix"
@@ -101,9 +101,8 @@ def cancel(allocation: str) -> None:
 
 def _called(*words: str) -> str:
     """Run a command of Slurm and return what it prints; nothing if it fails."""
-    with suppress(OSError, subprocess.TimeoutExpired):
-        done = subprocess.run(words, capture_output=True, text=True, timeout=_PATIENCE_S)
-        return done.stdout.strip()
+    with suppress(SlurmError):
+        return slurm(*words).strip()
     return ""
 
 

@@ -5,10 +5,12 @@ Both forms are read: references as names or as ``[TABLE|name]``, and keys of sev
 """
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, MutableSequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib.resources import files
 from itertools import product
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, TypeAlias
@@ -38,50 +40,21 @@ OTHER_MAPS = {
     "mpls_tc_to_tc_map": "MPLS_TC_TO_TC_MAP",
 }
 """The same, of tables that no rule reads."""
+_TABLES = tomllib.loads(
+    files("etherweave.control.lint").joinpath("sonic_tables.toml").read_text(encoding="utf-8")
+)
 REFERENCES: Mapping[str, Mapping[str, str]] = {
     "PORT_QOS_MAP": MAPS | OTHER_MAPS,
-    "QUEUE": {"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"},
-    "BUFFER_PG": {"profile": "BUFFER_PROFILE"},
-    "BUFFER_QUEUE": {"profile": "BUFFER_PROFILE"},
-    "BUFFER_PROFILE": {"pool": "BUFFER_POOL"},
-    "BUFFER_PORT_INGRESS_PROFILE_LIST": {"profile_list": "BUFFER_PROFILE"},
-    "BUFFER_PORT_EGRESS_PROFILE_LIST": {"profile_list": "BUFFER_PROFILE"},
+    **{name: table["refers"] for name, table in _TABLES.items() if "refers" in table},
 }
 """Table that is referred to, by table and field."""
+_OF_MAPS = {"fields": [*MAPS, *OTHER_MAPS, "pfc_enable", "pfcwd_sw_enable"]}
 FIELDS: Mapping[str, frozenset[str]] = {
-    "BUFFER_PG": frozenset({"profile"}),
-    "BUFFER_POOL": frozenset({"type", "mode", "size", "xoff", "percentage"}),
-    "BUFFER_PROFILE": frozenset(
-        {"pool", "size", "xoff", "xon", "xon_offset", "static_th", "dynamic_th"}
-        | {"headroom_type", "packet_discard_action"}
-    ),
-    "BUFFER_QUEUE": frozenset({"profile"}),
-    "PFC_WD": frozenset(
-        {"action", "detection_time", "restoration_time", "pfc_stat_history"}
-        | {"POLL_INTERVAL", "BIG_RED_SWITCH"}
-    ),
-    "PORT_QOS_MAP": frozenset({*MAPS, *OTHER_MAPS, "pfc_enable", "pfcwd_sw_enable"}),
-    "QUEUE": frozenset({"scheduler", "wred_profile"}),
-    "SCHEDULER": frozenset(
-        {"type", "weight", "priority", "meter_type", "cir", "pir", "cbs", "pbs"}
-    ),
-    "SWITCH_TRIMMING": frozenset({"size", "dscp_value", "tc_value", "queue_index"}),
-    "WRED_PROFILE": frozenset(
-        {"ecn"}
-        | {f"wred_{colour}_enable" for colour in ("green", "yellow", "red")}
-        | {
-            f"{colour}_{what}"
-            for colour in ("green", "yellow", "red")
-            for what in ("min_threshold", "max_threshold", "drop_probability")
-        }
-        | {
-            f"ecn_{colour}_{what}"
-            for colour in ("green", "yellow", "red")
-            for what in ("min_threshold", "max_threshold", "mark_probability")
-        }
-    ),
+    name: frozenset(table["fields"])
+    for name, table in sorted({"PORT_QOS_MAP": _OF_MAPS, **_TABLES}.items())
+    if "fields" in table
 }
-"""Fields of tables for lossless traffic, as SONiC's YANG models have them."""
+"""Fields of tables for lossless traffic."""
 MAPPED = "mapped dscps"
 """Field of PORT_QOS_MAP that only readers of commands write: code points that commands map."""
 PORTS = frozenset({"PORT", "PORT_QOS_MAP"})

@@ -23,7 +23,7 @@ from itertools import islice
 from textwrap import shorten
 from typing import Any, TypeAlias
 
-from etherweave.control.lint.config_db import MAPPED, ConfigError, MissingName
+from etherweave.control.lint.config_db import MAPPED, MAPS, ConfigError, MissingName
 
 Key: TypeAlias = tuple[str, ...]
 Settings: TypeAlias = dict[Key, str]
@@ -212,14 +212,14 @@ class _TableWriter:
         queues = {number: merged["queue", number] for number in EIGHT}
         groups = _groups(merged, lossless)
         named = {
-            "DSCP_TO_TC_MAP": _code_points(merged),
-            "DOT1P_TO_TC_MAP": _pcp(merged),
-            "TC_TO_PRIORITY_GROUP_MAP": groups,
-            "TC_TO_QUEUE_MAP": queues,
-            "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": groups,
-            "MAP_PFC_PRIORITY_TO_QUEUE": queues,
+            "dscp_to_tc_map": _code_points(merged),
+            "dot1p_to_tc_map": _pcp(merged),
+            "tc_to_pg_map": groups,
+            "tc_to_queue_map": queues,
+            "pfc_to_pg_map": groups,
+            "pfc_to_queue_map": queues,
         }
-        qos = {_FIELDS[table]: self._named(table, "map", pairs) for table, pairs in named.items()}
+        qos = {name: self._named(MAPS[name], "map", pairs) for name, pairs in named.items()}
         watched = [number for number in lossless if _is_watched(merged, queues[number])]
         qos |= {"pfc_enable": ",".join(lossless), "pfcwd_sw_enable": ",".join(watched)}
         mapped = {key[1] for key in merged if key[0] in ("mapped", "class dscp")}
@@ -276,14 +276,6 @@ _OF_PORTS = frozenset(
 )
 """Settings that maps, queues and groups do not depend on."""
 _KINDS = {"strict": "STRICT", "wrr": "DWRR", "fair": "FAIR", "fixed": "FIXED"}
-_FIELDS = {
-    "DSCP_TO_TC_MAP": "dscp_to_tc_map",
-    "DOT1P_TO_TC_MAP": "dot1p_to_tc_map",
-    "TC_TO_PRIORITY_GROUP_MAP": "tc_to_pg_map",
-    "TC_TO_QUEUE_MAP": "tc_to_queue_map",
-    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": "pfc_to_pg_map",
-    "MAP_PFC_PRIORITY_TO_QUEUE": "pfc_to_queue_map",
-}
 
 
 def _code_points(merged: Settings) -> dict[str, str]:

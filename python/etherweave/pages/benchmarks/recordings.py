@@ -80,19 +80,17 @@ class HostRecording:
     @property
     def trouble(self) -> float:
         """Weigh what deserves attention: lost, paused, sent again, not recorded."""
-        losses = self.total(INTERFACE, *_TROUBLES[INTERFACE.name]) or 0.0
-        pauses = self.total(PRIORITY, *_TROUBLES[PRIORITY.name]) or 0.0
-        errors = self.total(RDMA, *_TROUBLES[RDMA.name]) or 0.0
-        return losses + pauses + errors + (self.sent_again or 0) + (1.0 if self.failure else 0.0)
+        counted = sum(self.total(family, *columns) or 0.0 for family, columns in _TROUBLES)
+        return counted + (self.sent_again or 0) + (1.0 if self.failure else 0.0)
 
 
 _PAUSES = ("received_pauses", "sent_pauses")
 LOSSES = ("out_of_sequence", "sequence_errors", "timeouts", "out_of_buffer")  # Counters of RDMA.
-_TROUBLES = {
-    INTERFACE.name: ("received_drops", "sent_drops", "received_errors", *_PAUSES),
-    PRIORITY.name: _PAUSES,
-    RDMA.name: LOSSES,
-}
+_TROUBLES = (
+    (INTERFACE, ("received_drops", "sent_drops", "received_errors", *_PAUSES)),
+    (PRIORITY, _PAUSES),
+    (RDMA, LOSSES),
+)
 
 
 def launches(table: pl.DataFrame) -> list[RecordedLaunch]:
