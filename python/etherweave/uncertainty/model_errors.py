@@ -15,6 +15,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from etherweave.uncertainty.check_rows import KINDS, RATIO, CheckRow, Conditions, check_rows
@@ -193,6 +194,16 @@ class Estimate:
         self._middle = table.means + table.deviations * places
         inverse = np.linalg.inv(_curvature(loss, places))
         self._covariance = inverse * np.outer(table.deviations, table.deviations)
+        tails = (np.arange(_TAIL) + 0.5) / _TAIL
+        self._steps = math.sqrt(self._covariance[-1, -1]) * _normal(_SKEWS)
+        # Quantiles at each step of the skewness, of rows without and with one.
+        self._tails = [
+            [
+                _quantiles(tails, (self._middle[-1] + step) * own, form.degrees)
+                for step in self._steps
+            ]
+            for own in (False, True)
+        ]
 
     def _column(self, conditions: Conditions) -> list[float]:
         column = [1.0] + [0.0] * len(self._places)
@@ -213,15 +224,12 @@ class Estimate:
         with_skew = float(own @ self._covariance[:, -1]) / float(self._covariance[-1, -1])
         variance = own @ self._covariance @ own + unseen * self._form.effect**2
         variance -= with_skew**2 * self._covariance[-1, -1]
-        tails = (np.arange(_TAIL) + 0.5) / _TAIL
+        deviations = math.sqrt(variance) * _normal(_PLACES)
+        tails = self._tails[_is_skewed(conditions)]
         parts = []
-        for step in math.sqrt(self._covariance[-1, -1]) * _normal(_SKEWS):
-            logarithms = own @ self._middle + with_skew * step
-            scales = np.exp(logarithms + math.sqrt(variance) * _normal(_PLACES))
-            skew = (self._middle[-1] + step) * _is_skewed(conditions)
-            parts.append(
-                np.hypot(scales, spread)[:, None] * _quantiles(tails, skew, self._form.degrees)
-            )
+        for step, quantiles in zip(self._steps, tails, strict=True):
+            scales = np.exp(own @ self._middle + with_skew * step + deviations)
+            parts.append(np.hypot(scales, spread)[:, None] * quantiles)
         every = np.sort(np.concatenate(parts).ravel())
         return Further(every, (np.arange(len(every)) + 0.5) / len(every))
 
@@ -256,12 +264,13 @@ def _is_skewed(conditions: Conditions) -> bool:
     return conditions.kind != RATIO
 
 
+@cache
 def _normal(count: int) -> "NDArray":  # type: ignore[type-arg]
     """Return places of a standard normal distribution, each as likely as the others."""
     import numpy as np
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
-    places = norm.ppf((np.arange(count) + 0.5) / count)
+    places = ndtri((np.arange(count) + 0.5) / count)
     scaled: NDArray = places / places.std()  # type: ignore[type-arg]
     return scaled
 
@@ -276,11 +285,11 @@ def _quantiles(
     Its density is that of Fernández and Steel, JASA 93, 1998, equation 1.
     """
     import numpy as np
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     below = 1 / (1 + math.exp(2 * skew))
-    shorter = t.ppf(shares / below / 2, degrees) * math.exp(-skew)
-    longer = t.ppf(1 - (1 - shares) / (1 - below) / 2, degrees) * math.exp(skew)
+    shorter = stdtrit(degrees, np.minimum(shares / below / 2, 0.5)) * math.exp(-skew)
+    longer = stdtrit(degrees, np.maximum(1 - (1 - shares) / (1 - below) / 2, 0.5)) * math.exp(skew)
     quantiles: NDArray = np.where(shares < below, shorter, longer)  # type: ignore[type-arg]
     return quantiles
 
