@@ -45,7 +45,7 @@ def launch(
     *,
     site: ClusterSite | None = None,
     hosts: Sequence[str] = ("localhost",),
-    limit_s: float = 20.0,
+    limit_s: float = 120.0,
     ranks: int = 1,
 ) -> LaunchOutcome:
     return launcher(site or this_machine()).launch(

@@ -30,7 +30,7 @@ def site(kind: str) -> ClusterSite:
 
 
 def job(
-    directory: Path, command: BenchmarkCommand, hosts: tuple[str, ...], limit_s: float = 60.0
+    directory: Path, command: BenchmarkCommand, hosts: tuple[str, ...], limit_s: float = 300.0
 ) -> LaunchJob:
     directory.mkdir(exist_ok=True)
     return LaunchJob(command, hosts, 2, directory, limit_s)

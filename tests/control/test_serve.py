@@ -14,6 +14,7 @@ from etherweave.control.ovs.daemons import Daemons, Datapath
 from etherweave.control.plan import plan
 from etherweave.control.rules import FabricPlan, Purpose
 from support.controlled import Running, controlled
+from support.ports import free_ports
 from support.waiting import until
 
 pytestmark = pytest.mark.needs("ovs")
@@ -92,10 +93,10 @@ def test_all_switches_get_exactly_their_rules_groups_and_meters(lab: Lab) -> Non
 
 
 def test_a_controller_that_starts_again_touches_nothing(lab: Lab) -> None:
-    with controlled(lab.plan, planner) as running:
+    (port,) = free_ports(1)
+    with controlled(lab.plan, planner, port=port) as running:
         lab.connect(target(running))
         result(running, lab)
-        port = running.controller.port
     before = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
     with controlled(lab.plan, planner, port=port) as again:
         result(again, lab)

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,9 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from support.living import of_processes
+from support.ports import free_ports
 
 NODES = ("n1", "n2", "n3", "n4")
-_PATIENCE_S = 30.0
+_PATIENCE_S = 120.0
 _STARTED: dict[str, list[subprocess.Popen[bytes]]] = {}  # Daemons by directory.
 # A process group is signalled at once. proctrack/linuxproc signals what a snapshot of /proc shows,
 # and loses a process that is forked meanwhile: of 40 steps that were ended as they began, one left
@@ -97,21 +97,13 @@ def _jobs() -> list[str]:
 
 
 def _configuration(directory: Path) -> str:
-    controller, *ports = _free_ports(1 + len(NODES))
+    controller, *ports = free_ports(1 + len(NODES))
     nodes = [
         f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} "
         "CPUs=2 RealMemory=2000"
         for node, port in zip(NODES, ports, strict=True)
     ]
     return _CONFIGURATION.format(directory=directory, controller=controller, nodes="\n".join(nodes))
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [create_server.getsockname()[1] for create_server in sockets]
-    for create_server in sockets:
-        create_server.close()
-    return ports
 
 
 def _start_munge(directory: Path) -> None:

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.ports import free_ports
+
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-_PATIENCE_S = 10.0
+_PATIENCE_S = 120.0
 _SERVER = """\
 ListenAddress 127.0.0.1:{port}
 HostKey {directory}/key
@@ -58,8 +60,7 @@ def running(directory: Path) -> Iterator[Path]:
 
 
 def _prepare(directory: Path) -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port: int = sock.getsockname()[1]
+    (port,) = free_ports(1)
     key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / "key")]
     subprocess.run(key, check=True, stdin=subprocess.DEVNULL)
     values = {"port": port, "directory": directory, "user": getpass.getuser()}

@@ -1,0 +1,27 @@
+"""Ports for daemons that tests start, which cannot be told to choose one themselves."""
+
+import errno
+import random
+import socket
+from contextlib import ExitStack
+
+RANGE = range(10_000, 32_000)
+"""Ports that no kernel gives to a program that asks for any: the daemon binds its own later."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports of loopback that nobody has bound, drawn so that two tests hardly meet."""
+    with ExitStack() as stack:
+        return [_bound(stack) for _ in range(count)]
+
+
+def _bound(stack: ExitStack) -> int:
+    while True:
+        port = random.SystemRandom().choice(RANGE)
+        try:
+            stack.enter_context(socket.create_server(("127.0.0.1", port)))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+        else:
+            return port
