@@ -1,5 +1,6 @@
 """Steps of mkdocs: pages that are made from the code, and links of pages outside ``docs``."""
 
+import os
 import posixpath
 import re
 import sys
@@ -43,10 +44,16 @@ def _notebooks() -> dict[str, str]:
     texts: dict[str, str] = {}
     for path in notebooks.paths():
         with tempfile.TemporaryDirectory() as home:
-            page, figures = notebooks.page(notebooks.execute(path, Path(home)), path.stem)
+            page, figures = notebooks.page(_notebook(path, Path(home)), path.stem)
         files = {f"{path.stem}.md": page, **figures}
         texts |= {f"notebooks/{name}": text for name, text in files.items()}
     return texts
+
+
+def _notebook(path: Path, home: Path) -> notebooks.Notebook:
+    """Execute a notebook; with ETHERWEAVE_QUICK_SITE=1, take it as it is kept, without figures."""
+    is_quick = os.environ.get("ETHERWEAVE_QUICK_SITE")
+    return notebooks.read(path) if is_quick else notebooks.execute(path, home)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

@@ -25,9 +25,14 @@ def paths() -> list[Path]:
     return sorted(FOLDER.glob("*.ipynb"))
 
 
+def read(path: Path) -> Notebook:
+    """Read a notebook as it is kept."""
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
 def execute(path: Path, home: Path) -> Notebook:
     """Carry out the cells of a notebook in a directory; gives it with what they print and draw."""
-    notebook = copy.deepcopy(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
+    notebook = copy.deepcopy(read(path))
     client = NotebookClient(
         notebook,
         timeout=TIMEOUT_S,
