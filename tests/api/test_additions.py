@@ -166,8 +166,8 @@ def test_a_member_is_named_in_its_file_and_its_list_alone(family: str) -> None:
 @cache
 def _sources() -> dict[str, str]:
     """Return the code of the core, without comments and tests."""
-    paths = (path for path in (ROOT / "crates").glob("*/src/**/*.rs") if "test" not in str(path))
-    return {str(path.relative_to(ROOT)): _code(path) for path in paths}
+    names = (str(path.relative_to(ROOT)) for path in (ROOT / "crates").glob("*/src/**/*.rs"))
+    return {name: _code(ROOT / name) for name in names if "test" not in name}
 
 
 def _code(path: Path) -> str:
