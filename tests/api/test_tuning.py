@@ -197,16 +197,18 @@ def test_a_damaged_line_is_named(line: str, reason: str, tmp_path: Path) -> None
     assert "line 2" in str(error.value) and reason in str(error.value)
 
 
-def test_a_file_of_many_lines_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "nccl_tuner.conf"
-    file.write_text("\n" * 10_001)
-    with pytest.raises(InputError, match="10,001 lines; expected at most 10,000"):
-        read_tuner(file)
-
-
-@pytest.mark.parametrize("text", ["", "\n", "# collective_type,min_bytes\n"])
-def test_a_file_without_an_entry_is_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n" * 10_001, "10,001 lines; expected at most 10,000"),
+        *(
+            (text, "no entry; expected a line or more of collective_type")
+            for text in ("", "\n", "# collective_type,min_bytes\n")
+        ),
+    ],
+)
+def test_a_file_of_no_or_many_lines_is_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "nccl_tuner.conf"
     file.write_text(text)
-    with pytest.raises(InputError, match="no entry; expected a line or more of collective_type"):
+    with pytest.raises(InputError, match=message):
         read_tuner(file)

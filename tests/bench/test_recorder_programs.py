@@ -122,8 +122,7 @@ def test_waits_for_idle_persistent_requests_find_nothing(library: Library, tmp_p
     assert messages(files) == ring(3)
 
 
-def test_a_communicator_may_be_freed_while_its_messages_go_on(tmp_path: Path) -> None:
-    body = f"""
+FREED = f"""
         for (int round = 0; round < 20; round++) {{
             MPI_Comm comm, other;
             MPI_Request q[2];
@@ -135,12 +134,7 @@ def test_a_communicator_may_be_freed_while_its_messages_go_on(tmp_path: Path) ->
             MPI_Comm_free(&other);
         }}
     """
-    files, _ = record(tmp_path, body)
-    assert messages(files) == ring(20)
-
-
-def test_a_handle_that_comes_again_is_another_communicator(tmp_path: Path) -> None:
-    body = f"""
+REUSED = f"""
         for (int round = 0; round < 20; round++) {{
             MPI_Comm comm;
             MPI_Request q[2];
@@ -153,6 +147,12 @@ def test_a_handle_that_comes_again_is_another_communicator(tmp_path: Path) -> No
             MPI_Comm_disconnect(&comm);
         }}
     """
+
+
+@pytest.mark.parametrize("body", [FREED, REUSED], ids=["freed before its waits", "reused"])
+def test_messages_belong_to_their_communicator_whatever_its_handle(
+    body: str, tmp_path: Path
+) -> None:
     files, _ = record(tmp_path, body)
     assert messages(files) == ring(20)
 

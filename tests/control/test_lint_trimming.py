@@ -68,11 +68,6 @@ def test_values_out_of_range_are_rejected(field: str, value: str, expected: str)
     assert ("SWITCH_TRIMMING|GLOBAL", f"{field} {value}", expected) in rows
 
 
-def test_a_key_that_the_table_does_not_have_is_a_fault() -> None:
-    rows = faults(lambda tables: tables["SWITCH_TRIMMING"].update(GLOBL={"size": "128"}))
-    assert rows == [("SWITCH_TRIMMING|GLOBL", "an unknown key", "SWITCH_TRIMMING|GLOBAL")]
-
-
 def test_a_code_point_by_class_needs_the_class() -> None:
     rows = faults(
         lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update({"dscp_value": "from-tc"})
@@ -91,34 +86,35 @@ def test_an_unknown_action_of_a_profile_is_a_fault() -> None:
     assert any(text == "no queue trims" for _, text, _ in rows)
 
 
-@pytest.mark.parametrize("threshold", ["1", "8999"])
-def test_a_threshold_below_a_packet_trims_everything(threshold: str) -> None:
-    rows = faults(
-        lambda tables: tables["BUFFER_PROFILE"]["egress_lossy_profile"].update(static_th=threshold)
-    )
-    text = f"static_th is {threshold}, so that every packet of 9000 B is trimmed"
-    assert rows == [("BUFFER_PROFILE|egress_lossy_profile", text, "9000 or more")]
+LOSSY, TRIMMED = "BUFFER_PROFILE|egress_lossy_profile", "BUFFER_PROFILE|egress_trimmed_profile"
+ALL = "static_th is {}, so that every packet of 9000 B is trimmed"
+AGAIN = "packet_discard_action trim in queue 6, that of trimmed packets"
 
 
-def test_a_queue_of_trimmed_packets_that_trims_is_a_fault() -> None:
-    rows = faults(
-        lambda tables: tables["BUFFER_PROFILE"]["egress_trimmed_profile"].update(
-            packet_discard_action="trim"
-        )
-    )
-    text = "packet_discard_action trim in queue 6, that of trimmed packets"
-    place = "BUFFER_PROFILE|egress_trimmed_profile"
-    assert rows == [(place, text, "drop, as in the scenario")]
+@pytest.mark.parametrize(
+    ("place", "fields", "text", "expected"),
+    [
+        ("SWITCH_TRIMMING|GLOBL", {"size": "128"}, "an unknown key", "SWITCH_TRIMMING|GLOBAL"),
+        ("SWITCH_TRIMMING|GLOBAL", {"size": "256"}, "size 256", "128, as in the scenario"),
+        (LOSSY, {"static_th": "1"}, ALL.format(1), "9000 or more"),
+        (LOSSY, {"static_th": "8999"}, ALL.format(8999), "9000 or more"),
+        (TRIMMED, {"packet_discard_action": "trim"}, AGAIN, "drop, as in the scenario"),
+    ],
+)
+def test_one_wrong_field_is_one_fault(
+    place: str, fields: dict[str, str], text: str, expected: str
+) -> None:
+    table, key = place.split("|")
+    rows = faults(lambda tables: tables[table].setdefault(key, {}).update(fields))
+    assert rows == [(place, text, expected)]
 
 
-def test_trimming_that_is_half_configured_or_unlike_the_scenario_is_a_fault() -> None:
+def test_trimming_that_is_half_configured_is_a_fault() -> None:
     rows = faults(lambda tables: tables.pop("SWITCH_TRIMMING"))
     assert {text for _, text, _ in rows} == {
         "packet_discard_action is trim, and no size, code point or queue is configured",
         "no packet trimming",
     }
-    rows = faults(lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update(size="256"))
-    assert rows == [("SWITCH_TRIMMING|GLOBAL", "size 256", "128, as in the scenario")]
 
 
 def entry(**fields: str) -> Callable[[Tables], object]:

@@ -332,20 +332,18 @@ def test_an_answer_may_come_in_pieces_even_of_characters() -> None:
         assert control.ask("say") == 'a {"é"} b'
 
 
-def test_a_daemon_that_ends_in_the_middle_is_an_error() -> None:
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (b'{"id":0,', "the daemon has closed the connection"),
+        (b"[1]", r"\[1\]; expected a JSON object"),
+    ],
+)
+def test_a_broken_answer_is_refused(said: bytes, message: str) -> None:
     with (
-        daemon_that_says(b'{"id":0,') as path,
+        daemon_that_says(said) as path,
         ControlSocket(path) as control,
-        pytest.raises(OvsError, match="the daemon has closed the connection"),
-    ):
-        control.ask("say")
-
-
-def test_an_answer_that_is_no_object_is_refused() -> None:
-    with (
-        daemon_that_says(b"[1]") as path,
-        ControlSocket(path) as control,
-        pytest.raises(OvsError, match=r"\[1\]; expected a JSON object"),
+        pytest.raises(OvsError, match=message),
     ):
         control.ask("say")
 

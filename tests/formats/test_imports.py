@@ -48,6 +48,7 @@ STUB = '  - endpoints: ["s:e3", "br:e1"]\n  - endpoints: ["s:e4", "br:e2"]\n'
 JSON = '{"nodes": [{"id": "a"}, {"id": "b"}, {"id": "s", "kind": "switch"}, {"id": "x", \
 "kind": "host"}], "links": [{"source": "a", "target": "s"}, {"source": "b", "target": "s"}]}'
 APART = "a,s\nb,s\nt,u\nt,v\nu,v\n"
+BY_CLASS = "from,to,class\na,s,host\nb,s,host\nc,t,host\n"
 LEFT_OUT = [
     (NETBOX, "1 node has no cable and is left out: spare"),
     ({"f.clab.yml": LAB}, "1 node has no cable and is left out: br"),
@@ -59,6 +60,7 @@ LEFT_OUT = [
     ({"g.dot": "graph { a -- s; b -- s; x; y }"}, "2 nodes have no cable and are left out: x, y"),
     ({"f.json": JSON}, "1 node has no cable and is left out: x"),
     ({"l.csv": APART}, "3 switches join no two hosts each and are left out, with 3 cables: t, u"),
+    ({"l.csv": BY_CLASS}, "1 host has no other cable and is left out: c"),
 ]
 
 
@@ -69,18 +71,6 @@ def test_what_joins_no_host_is_left_out(texts: dict[str, str], note: str, tmp_pa
     done = command_line.invoke("import", *(tmp_path / name for name in texts), code=0)
     assert ": 2 hosts, 1 switch, 2 cables" in done.stdout
     assert f"Note: {note}" in done.stdout
-
-
-def test_a_host_at_a_switch_that_is_left_out_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "l.csv").write_text("from,to,class\na,s,host\nb,s,host\nc,t,host\n")
-    done = command_line.invoke("import", tmp_path / "l.csv", code=0)
-    assert "Note: 1 host has no other cable and is left out: c" in done.stdout
-
-
-def test_two_fabrics_in_a_file_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "l.csv").write_text("a,s\nb,s\nc,t\nd,t\n")
-    done = command_line.invoke("import", tmp_path / "l.csv", code=2)
-    assert "c cannot be reached from a; expected a connected fabric" in done.stderr
 
 
 def test_a_pattern_of_hosts_decides_what_the_file_does_not_say(tmp_path: Path) -> None:
@@ -108,7 +98,13 @@ DELAYS = "Assumed: delays are cables of 5 ns a metre"
 DELAYED = (
     (DATA / "infragraph.yaml").read_text().replace("{bandwidth:", "{latency: {ns: 50}, bandwidth:")
 )
-SAID = [
+CABLES = "{endpoints: ['a:e', 's:1']}, {endpoints: ['b:e', 's:2']}"
+FLOW_STYLE: list[dict[str, str]] = [
+    {"f.yaml": "switches: {s: {switches: [l]}}\nblocks: [{switch: l, nodes: ['n[1-2]']}]\n"},
+    {"f.yaml": "- {topology: t, tree: {switches: [{switch: s, nodes: 'n[1-2]'}]}}\n"},
+    {"f.yml": f"topology: {{nodes: {{s: {{kind: ceos}}, a: , b: }},\n links: [{CABLES}]}}\n"},
+]
+SAID: list[tuple[Path | dict[str, str], str]] = [
     (DATA / "simgrid.xml", LATENCIES),
     (DATA / "simgrid-zone.xml", LATENCIES),
     (DATA / "astra.yml", LATENCIES),
@@ -120,11 +116,15 @@ SAID = [
     ({"l.csv": "from,to,Rack Unit,latency\na,s,1,5us\nb,s,2,5us\n"}, "columns Rack Unit, latency"),
     ({"l.csv": "h0,s0,100Gbps\nh1,s0,1G\n"}, "Assumed: length 3m of all cables (--length)"),
     ({"l.csv": "h0,s0,100Gbps\nh1,s0,1G\n"}, "Assumed: h and a number are hosts, s and a number"),
+    ({"l.csv": "h0,s,10G,3m\nh1,s,10G,1000km\n"}, "1 host, 10 Gb/s, optical, 1,000,000 m"),
+    *((file, "f: 2 hosts, ") for file in FLOW_STYLE),
 ]
 
 
 @pytest.mark.parametrize(("file", "sentence"), SAID)
-def test_assumptions_are_shown(file: Path | dict[str, str], sentence: str, tmp_path: Path) -> None:
+def test_what_is_read_and_assumed_is_shown(
+    file: Path | dict[str, str], sentence: str, tmp_path: Path
+) -> None:
     if isinstance(file, dict):
         for name, text in file.items():
             (tmp_path / name).write_text(text)
@@ -141,6 +141,13 @@ def test_an_empty_file_is_called_so(suffix: str, form: tuple[str, ...], tmp_path
     assert done.stderr == f"{file}: empty; expected a file of a fabric\n"
 
 
+INFRA = (DATA / "infragraph.yaml").read_text()
+TIERS = "Nodes 16\nTiers 2\nPodsize 17\nTier 0\nRadix_Down 4\nRadix_Up 2\nTier 1\nRadix_Down 4\n"
+SLICE = (
+    "devices: [{name: n, components: [{name: nic, count: 2, choice: nic}]}]\n"
+    "links: []\ninstances: [{name: h, device: n, count: 2}]\n"
+    "edges: [{ep1: {instance: 'h[7]', component: nic}, ep2: {instance: h, component: nic}}]\n"
+)
 MISTAKES = [
     ("f.json", "[" * 200_000, "too many brackets in each other; expected fewer"),
     ("f.json", '{"a": ', "expected JSON"),
@@ -158,13 +165,28 @@ MISTAKES = [
         "Nodes 17\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nTier 1\nRadix_Down 2\n",
         "Nodes: 17 nodes, 4 a ToR; expected multiples of each other",
     ),
+    ("f.yaml", INFRA.replace("link: ", "link: no-"), "is not listed; expected"),
+    ("f.yaml", INFRA.replace("gigabits_per_second", "megabits"), "bandwidth in megabits; expected"),
+    ("a.txt", "router 0 node 0\nrouter 1 node 0 router 0\n", "line 2: node0 is at router0 already"),
+    ("t.topo", TIERS, "Podsize: 17 of 16 nodes; expected equal pods"),
+    ("f.clab.yml", LAB.replace('"s:e1", ', ""), "topology.links[0].endpoints: 1 end; expected two"),
+    ("f.clab.yml", LAB.replace("kind: linux", "group: rak"), "the group rak is not listed"),
+    ("f.yml", "- topology: t\n  tree: {switches: [{switch: s, nodez: a}]}\n", "there is nodez"),
+    ("l.csv", "a,s\nb,s\n", "no node; expected some of a, b, s", "--hosts", ""),
+    ("l.csv", STAR, '--rate: "100" is not a bit rate', "--rate", "100", "--name", "other"),
+    ("l.csv", "a,s\nb,s\nc,t\nd,t\n", "c cannot be reached from a; expected a connected fabric"),
+    ("f.yaml", SLICE, "edges[0]: h[7] is beyond h; expected 0 to 1"),
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), MISTAKES)
-def test_damage_of_a_file_is_named(name: str, text: str, expected: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "text", "expected", "options"), [(*case[:3], case[3:]) for case in MISTAKES]
+)
+def test_what_is_wrong_in_a_file_is_named(
+    name: str, text: str, expected: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(text)
-    assert expected in command_line.invoke("import", tmp_path / name, code=2).stderr
+    assert expected in command_line.invoke("import", tmp_path / name, *options, code=2).stderr
 
 
 def test_a_name_that_leads_out_of_the_output_is_that_of_the_option(tmp_path: Path) -> None:
@@ -200,20 +222,6 @@ def test_two_exports_in_a_directory_are_named_by_their_formats(tmp_path: Path) -
     done = command_line.invoke("import", tmp_path, code=2)
     expected = "htsim, and f-ns3-nodes.csv is ns3; expected files of a single format, by their"
     assert f"f.topo: {expected} names\n" in done.stderr
-
-
-CABLES = "{endpoints: ['a:e', 's:1']}, {endpoints: ['b:e', 's:2']}"
-FLOW_STYLE = [
-    ("f.yaml", "switches: {s: {switches: [l]}}\nblocks: [{switch: l, nodes: ['n[1-2]']}]\n"),
-    ("f.yaml", "- {topology: t, tree: {switches: [{switch: s, nodes: 'n[1-2]'}]}}\n"),
-    ("f.yml", f"topology: {{nodes: {{s: {{kind: ceos}}, a: , b: }},\n links: [{CABLES}]}}\n"),
-]
-
-
-@pytest.mark.parametrize(("name", "text"), FLOW_STYLE)
-def test_yaml_in_flow_style_is_recognised(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
-    assert "f: 2 hosts, " in command_line.invoke("import", tmp_path / name, code=0).stdout
 
 
 PANELS = "1 cable to patch panels or circuits is left out, as NetBox traces paths from interfaces"
@@ -329,48 +337,6 @@ def test_two_cables_at_a_port_are_named_with_the_file_of_the_second(tmp_path: Pa
     done = command_line.invoke("import", tmp_path / "a.csv", tmp_path / "b.csv", code=2)
     expected = "port p2 of s has two cables, to b e1 and to c e1; expected one cable per port"
     assert done.stderr == f"{tmp_path / 'b.csv'}: line 2: {expected}\n"
-
-
-def test_lengths_and_counts_are_written_out(tmp_path: Path) -> None:
-    (tmp_path / "l.csv").write_text("h0,s,10G,3m\nh1,s,10G,1000km\n")
-    done = command_line.invoke("import", tmp_path / "l.csv", code=0)
-    assert "1 host, 10 Gb/s, optical, 1,000,000 m" in done.stdout
-
-
-INFRA = (DATA / "infragraph.yaml").read_text()
-TIERS = "Nodes 16\nTiers 2\nPodsize 17\nTier 0\nRadix_Down 4\nRadix_Up 2\nTier 1\nRadix_Down 4\n"
-UNKNOWN = [
-    ("f.yaml", INFRA.replace("link: ", "link: no-"), "is not listed; expected"),
-    ("f.yaml", INFRA.replace("gigabits_per_second", "megabits"), "bandwidth in megabits; expected"),
-    ("a.txt", "router 0 node 0\nrouter 1 node 0 router 0\n", "line 2: node0 is at router0 already"),
-    ("t.topo", TIERS, "Podsize: 17 of 16 nodes; expected equal pods"),
-    ("f.clab.yml", LAB.replace('"s:e1", ', ""), "topology.links[0].endpoints: 1 end; expected two"),
-    ("f.clab.yml", LAB.replace("kind: linux", "group: rak"), "the group rak is not listed"),
-    ("f.yml", "- topology: t\n  tree: {switches: [{switch: s, nodez: a}]}\n", "there is nodez"),
-    ("l.csv", "a,s\nb,s\n", "no node; expected some of a, b, s", "--hosts", ""),
-    ("l.csv", STAR, '--rate: "100" is not a bit rate', "--rate", "100", "--name", "other"),
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected", "options"), [(*case[:3], case[3:]) for case in UNKNOWN]
-)
-def test_a_name_that_is_not_known_is_an_error(
-    name: str, text: str, expected: str, options: tuple[str, ...], tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text(text)
-    done = command_line.invoke("import", tmp_path / name, *options, code=2)
-    assert expected in done.stderr
-
-
-def test_a_slice_beyond_an_instance_of_infragraph_is_named(tmp_path: Path) -> None:
-    (tmp_path / "f.yaml").write_text(
-        "devices: [{name: n, components: [{name: nic, count: 2, choice: nic}]}]\n"
-        "links: []\ninstances: [{name: h, device: n, count: 2}]\n"
-        "edges: [{ep1: {instance: 'h[7]', component: nic}, ep2: {instance: h, component: nic}}]\n"
-    )
-    done = command_line.invoke("import", tmp_path / "f.yaml", code=2)
-    assert "edges[0]: h[7] is beyond h; expected 0 to 1" in done.stderr
 
 
 def test_a_speed_of_infiniband_that_is_not_known_is_noted(tmp_path: Path) -> None:
