@@ -11,10 +11,11 @@ import pytest
 from etherweave.bench.texts.document import UnrecognisedError, parse
 from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
 from support.captured_texts import DATA, without_titles
+from support.hostile import ROUNDS
 
-CUTS = 40  # Places within lines at which each text is cut, besides all line ends of short ones.
-ENDS = 60  # Line ends at which each text is cut at most.
-MISHAPS = 60  # Garbled versions of each text.
+CUTS = 15 * ROUNDS  # Places within lines at which each text is cut.
+ENDS = 25 * ROUNDS  # Line ends at which each text is cut, all of short ones.
+MISHAPS = 20 * ROUNDS  # Garbled versions of each text.
 NOISE = string.ascii_letters + string.punctuation.replace(".", "").replace("-", "") + "\x00\x1bé"
 """Damages of texts; a digit in the place of another cannot be detected."""
 
@@ -65,6 +66,7 @@ def test_nearly_all_captured_texts_give_numbers() -> None:
     assert len(TEXTS) > 100
 
 
+@pytest.mark.fuzz
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TEXTS, ids=NAMES)
 def test_a_cut_text_gives_a_part_that_says_so_or_an_error(path: Path) -> None:
@@ -82,6 +84,7 @@ def test_a_cut_text_gives_a_part_that_says_so_or_an_error(path: Path) -> None:
             assert reported or len(report.measurements) == len(complete.measurements), place
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("path", TEXTS, ids=NAMES)
 def test_a_garbled_text_gives_no_wrong_number(path: Path) -> None:
     text = path.read_text(errors="replace")

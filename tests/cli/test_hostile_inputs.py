@@ -58,7 +58,7 @@ def damages(file: Path, seed: int) -> list[Damage]:
     return usual + hostile.lines(file, seed)
 
 
-CASES_MAX = 60  # Cases of a verb with a directory: a sample of all damages.
+CASES_MAX = 25  # Cases of a verb with a directory: a sample of all damages.
 
 
 def offences(

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,15 +40,25 @@ def wrong(quote: str, ids: list[str]) -> str | None:
     return None
 
 
+@cache
+def options() -> dict[str, set[str]]:
+    """Return the options of each verb."""
+    return {
+        verb.removeprefix("etherweave").strip(): {
+            name for parameter in command.params for name in parameter.opts
+        }
+        for verb, command in commands()
+    }
+
+
 def wrong_command(words: list[str]) -> str | None:
-    verbs = {verb.removeprefix("etherweave").strip(): command for verb, command in commands()}
     names = [" ".join(words[:count]) for count in (3, 2, 1)]
-    verb = next((name for name in names if name in verbs), None)
+    verb = next((name for name in names if name in options()), None)
     words = words[: words.index("--")] if "--" in words else words
     if verb is None:
         return f"no verb {words[0]}"
-    known = {name for parameter in verbs[verb].params for name in parameter.opts}
-    if unknown := [word for word in words if word.startswith("-") and word not in known]:
+    unknown = [word for word in words if word.startswith("-") and word not in options()[verb]]
+    if unknown:
         return f"no option {unknown[0]} of {verb}"
     files = [word for word in words if word.endswith(".toml")]
     missing = [file for file in files if not list(ROOT.glob(file))]

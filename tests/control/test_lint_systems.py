@@ -44,8 +44,9 @@ def test_what_is_exported_is_right_and_read_whole(scenario: str, system: str) ->
     # conditional_rules, reserves and headroom leave next to nothing for the pools.
     noted = {"default"} if any("without a mark" in note for note in result.notes) else set()
     noted |= {"sizes"} if (scenario, system) == ("conditional_rules", "onyx") else set()
-    assert set(found(written)) == noted
-    assert lint.read(written).unread == ()
+    site = lint.read(written)
+    assert {finding.rule for finding in lint.lint(site)} == noted
+    assert site.unread == ()
 
 
 def planted(case: Mistake) -> Files:
@@ -247,7 +248,7 @@ ODD = ["-1", "9" * 30, "٣", "1-", "-", "/", ".", "inf", "nan", "1e9", ",", "'",
 @pytest.mark.parametrize("system", FILES)
 def test_no_word_anywhere_makes_the_linter_stumble(system: str) -> None:
     lines = tree(system)[f"leaf0/{FILES[system]}"].splitlines()
-    for chance in (chance for chance in rounds(3) for _ in range(300)):
+    for chance in (chance for chance in rounds(3) for _ in range(100)):
         changed = list(lines)
         for at in chance.sample(range(len(lines)), 5):
             words = changed[at].split(" ")
