@@ -23,7 +23,7 @@ from etherweave.sweeps import executor
 from support.command_line import run_here
 from support.questions import FAST, JOB, PRICES, SETTINGS, SLOW, write
 
-pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+pytestmark = pytest.mark.usefixtures("workers_of_this_process", "undrawn_figures")
 
 ONE = executor("local", 1)
 CERTAIN = """figures = "as they stand"

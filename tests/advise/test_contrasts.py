@@ -12,7 +12,7 @@ from etherweave.advise.contrasts import Aspects, _paths
 from etherweave.sweeps import executor
 from support.questions import SETTINGS, write
 
-pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+pytestmark = pytest.mark.usefixtures("workers_of_this_process", "undrawn_figures")
 
 TREE = "topology.fat_tree = { leaves = 2, hosts_per_leaf = 4, cores = 1, links_per_core = 1 }\n"
 HALO = """

@@ -51,6 +51,7 @@ def test_dcqcn_slows_down_when_the_queue_is_marked(result: etherweave.Result) ->
     assert queue["throughput_gbps"][1] == pytest.approx(100, rel=0.05)
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_samples_are_read_back_and_drawn(result: etherweave.Result, tmp_path: Path) -> None:
     result.save(tmp_path)
     loaded = etherweave.Result.load(tmp_path)

@@ -422,7 +422,6 @@ TRUNCATED = f"""
 """The first receive fails, as its message is longer; the others succeed."""
 
 
-@pytest.mark.usefixtures("undrawn_figures")
 @pytest.mark.parametrize(
     ("name", "body", "before"),
     [
@@ -479,8 +478,13 @@ def test_what_is_not_recorded_is_said(name: str, body: str, before: str, tmp_pat
     assert json.loads(done.stdout)["not_recorded"] == [name]
     with pytest.raises(_core.ScenarioError, match=f"{name}, which is not recorded"):
         _core.Recording.read(files).goal("open_mpi_4_1", 1, 1.0)
+
+
+@pytest.mark.usefixtures("undrawn_figures")
+def test_what_is_not_recorded_stands_in_the_report(tmp_path: Path) -> None:
+    files, _ = record(tmp_path, THREADED, THREADS)
     run_here("report", files, code=0)
-    assert name in (files / "report.html").read_text()
+    assert "calls of several threads at once" in (files / "report.html").read_text()
 
 
 LISTS = source("lists.c")

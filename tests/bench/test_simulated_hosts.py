@@ -52,6 +52,7 @@ def test_kinds_of_processor_time_fill_the_run_of_a_rank(transport: str, is_in_ke
     assert sums.filter(host="host2").row(0)[1:] == (0, 0), "no rank is there"
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 def test_hosts_are_drawn_and_counted_as_real_hosts_are(tmp_path: Path) -> None:
     result = ran("tcp", '["host0", "host1"]')
     result.save(tmp_path)

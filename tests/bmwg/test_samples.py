@@ -10,7 +10,7 @@ from etherweave.bmwg.model import Cell, Column, ObservationPoint, Plot, ReportTa
 from etherweave.cli.bmwg_sampled import with_intervals
 from support import command_line
 
-pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+pytestmark = pytest.mark.usefixtures("workers_of_this_process", "undrawn_figures")
 
 COLUMNS = (
     Column("strategy", ObservationPoint.SETTING),

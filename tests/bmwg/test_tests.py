@@ -13,7 +13,7 @@ from etherweave.bmwg.bursts import Transfer
 from etherweave.bmwg.model import ReportTable
 from support import command_line
 
-pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+pytestmark = pytest.mark.usefixtures("workers_of_this_process", "undrawn_figures")
 
 SMALL = """\
 routing = "ecmp"

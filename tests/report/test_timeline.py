@@ -89,6 +89,7 @@ def test_of_conjugate_gradient_the_inner_iteration_is_found(class_: str, ranks: 
     assert period.ns == pytest.approx(np.median(starts_apart_ns(result)), rel=0.02)
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_the_report_of_a_run_shows_ranks_over_time(tmp_path: Path) -> None:
     run({"npb": {"class": "S", "ranks": 4, "iterations": ITERATIONS}}, 4).save(tmp_path)
     page = write_report(tmp_path, tmp_path).read_text()
