@@ -1,7 +1,7 @@
 //! Cases that are texts: rows of `cases.txt`.
 
 /// Rows of a section: lines of a scenario, and its error, if it has one.
-pub fn cases(section: &str) -> Vec<(String, Option<&'static str>)> {
+pub fn cases(section: &str) -> Vec<(String, Option<String>)> {
     let unescaped = |text: &str| {
         let parts: Vec<String> = text.split(r"\\").map(|part| part.replace(r"\n", "\n")).collect();
         parts.join("\\")
@@ -10,7 +10,7 @@ pub fn cases(section: &str) -> Vec<(String, Option<&'static str>)> {
     let rows = sections.find_map(|rows| rows.strip_prefix(&format!("# {section}\n")));
     let rows = rows.unwrap_or_else(|| panic!("no section {section}")).lines();
     let row = |row: &'static str| match row.split_once(" => ") {
-        Some((lines, expected)) => (unescaped(lines), Some(expected)),
+        Some((lines, expected)) => (unescaped(lines), Some(unescaped(expected))),
         None => (unescaped(row), None),
     };
     rows.map(row).collect()
@@ -20,6 +20,6 @@ pub fn cases(section: &str) -> Vec<(String, Option<&'static str>)> {
 pub fn check(section: &str, error: impl Fn(&str) -> String) {
     for (lines, expected) in cases(section) {
         let (error, expected) = (error(&lines), expected.expect("an error"));
-        assert!(error.starts_with(expected), "{lines}\ngave     {error}\nexpected {expected}");
+        assert!(error.starts_with(&expected), "{lines}\ngave     {error}\nexpected {expected}");
     }
 }

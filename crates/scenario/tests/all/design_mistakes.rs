@@ -30,84 +30,9 @@ fn parameters_of_fabrics_name_their_range() {
     cases::check("fabric_parameters", |text| error_at(text, "x.toml"));
 }
 
-/// Two hosts on two switches, as GraphML: nodes on line 5, edges from line 6 of the scenario on.
-fn graphml(edges: &str) -> String {
-    let keys = ["kind\" for=\"node", "rate\" for=\"edge", "to_rate\" for=\"edge"];
-    let keys = keys.map(|key| {
-        let name = key.split('"').next().unwrap();
-        format!("<key id=\"{key}\" attr.name=\"{name}\"/>")
-    });
-    let host = |id| format!("<node id=\"{id}\"><data key=\"kind\">host</data></node>");
-    format!(
-        "[topology.custom]\ngraphml = '''<graphml>\n{}\n<graph edgedefault=\"undirected\">\n{}{}<node id=\"a\"/>\
-         <node id=\"b\"/>\n{edges}\n</graph></graphml>'''\n",
-        keys.concat(),
-        host("n0"),
-        host("n1"),
-    )
-}
-
 #[test]
-fn cables_of_graphml_that_are_loose_doubled_or_of_two_speeds_have_their_line() {
-    let edge = |from: &str, to: &str| format!("<edge source=\"{from}\" target=\"{to}\"/>\n");
-    let hosts = edge("n0", "a") + &edge("n1", "b");
-    let joined = hosts.clone() + &edge("a", "b");
-    assert!(Fabric::parse(&graphml(&joined), "x.toml", &[]).is_ok());
-    let key = "topology.custom.graphml";
-    check(
-        &graphml(&(joined.clone() + &edge("b", "a"))),
-        &format!("x.toml:9:1: {key}: line 8: the cable b - a is listed twice; expected each pair once"),
-    );
-    check(&graphml(&hosts), "x.toml:1:11: topology.custom: n1 cannot be reached from n0; expected a connected fabric");
-    check(
-        &graphml(&(joined.clone() + &edge("b", "c"))),
-        &format!("x.toml:9:1: {key}: line 8: there is no node \"c\"; expected the id of a listed node"),
-    );
-    let speeds =
-        "<edge source=\"a\" target=\"b\"><data key=\"rate\">25Gb/s</data><data key=\"to_rate\">10Gb/s</data></edge>";
-    check(
-        &graphml(&(hosts + speeds)),
-        &format!("x.toml:8:1: {key}: line 7: port speeds 25Gb/s and 10Gb/s differ; expected the same rate at both"),
-    );
-    check(&graphml(&(joined + &edge("a", "a"))), "x.toml:1:11: topology.custom: a link joins a with itself; expected");
-}
-
-#[test]
-fn cables_of_edge_lists_that_are_loose_or_of_two_speeds_have_their_line() {
-    let list =
-        |lines: &str| format!("[topology.custom]\nlinks = '''\nfrom,to,rate,to_rate\nh0,s0,25Gb/s,\n{lines}'''\n");
-    let key = "topology.custom.links";
-    check(
-        &list("h1,s1,25Gb/s,\ns0,s1,100Gb/s,40Gb/s\n"),
-        &format!("x.toml:6:1: {key}: line 4: port speeds 100Gb/s and 40Gb/s differ; expected the same rate at both"),
-    );
-    check(&list("h1,s1,25Gb/s,\n"), "x.toml:1:11: topology.custom: host1 cannot be reached from host0; expected a c");
-    check(&list("h1,s0\n"), &format!("x.toml:5:1: {key}: line 3: 2 fields; expected 4, as the header"));
-    check(&list("h1,s0,fast,\n"), &format!("x.toml:5:1: {key}: line 3: "));
-    check(&list("h1,s0,0Gb/s,\n"), "x.toml:1:11: topology.custom: the link host1 - s0 has rate 0b/s; expected");
-}
-
-#[test]
-fn cables_of_json_that_are_loose_doubled_or_of_two_speeds_have_their_place() {
-    let nodes = r#"{"nodes": [{"id": "n", "kind": "host"}, {"id": "a"}, {"id": "b"}], "links": ["#;
-    let fabric = |links: &str| format!("[topology.custom]\njson = '''{nodes}{links}]}}'''\n");
-    let host = r#"{"source": "n", "target": "a"}"#;
-    let between = r#"{"source": "a", "target": "b"}"#;
-    let key = "topology.custom.json";
-    check(
-        &fabric(&format!("{host}, {between}, {between}")),
-        &format!("x.toml:2:1: {key}.links.2: the cable a - b is listed twice; expected each pair once"),
-    );
-    check(&fabric(host), "x.toml:1:11: topology.custom: b cannot be reached from n; expected a connected fabric");
-    check(
-        &fabric(&format!("{host}, {}", between.replace('}', ", \"rate\": \"1Gb/s\", \"to_rate\": \"10Gb/s\"}"))),
-        &format!("x.toml:2:1: {key}.links.1: port speeds 1Gb/s and 10Gb/s differ; expected the same rate at both"),
-    );
-    check(
-        &fabric(&format!("{host}, {}", between.replace('}', ", \"links\": 1025}"))),
-        &format!("x.toml:2:1: {key}.links.1: links is 1025; expected 1 to 1024"),
-    );
-    check(&fabric("{}"), &format!("x.toml:2:1: {key}: line 1: missing field `source`; expected an object with nodes"));
+fn cables_that_are_loose_doubled_or_of_two_speeds_have_their_line_or_place() {
+    cases::check("cables_of_custom_fabrics", |text| error_at(text, "x.toml"));
 }
 
 #[test]

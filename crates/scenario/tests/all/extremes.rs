@@ -19,7 +19,7 @@ fn check(section: &str) {
         match (Run::start(&scenario(&lines), "x.toml", &[], 1, &[]), expected) {
             (Err(error), Some(expected)) => {
                 let error = error.to_string();
-                assert!(error.contains(expected), "{lines}\ngave     {error}\nexpected {expected}");
+                assert!(error.contains(&expected), "{lines}\ngave     {error}\nexpected {expected}");
                 assert!(error.lines().all(|line| line.starts_with("x.toml:")), "{error}");
             }
             (Ok(run), None) => {

@@ -311,16 +311,4 @@ mod tests {
             assert_eq!(sum(|graph| graph.facts().sent), sum(|graph| graph.facts().received), "{keys}");
         }
     }
-
-    #[test]
-    fn what_cannot_be_is_refused() {
-        for (keys, error) in [
-            ("writers = 0", "writers: 0; expected at least 1"),
-            ("stripes = 5", "stripes: 5; expected 1 to 4"),
-            ("parameters = 0", "parameters: 0; expected at least 1"),
-            ("piece = \"1B\"", "piece: 112000000000 pieces of a checkpoint; expected at most 16777216"),
-        ] {
-            assert_eq!(workload(keys).traffic(1).unwrap_err().to_string(), error);
-        }
-    }
 }

@@ -412,10 +412,4 @@ mod tests {
             assert_eq!(programs.iter().map(has_any).collect::<Vec<_>>(), [false, true, true, true, true]);
         }
     }
-
-    #[test]
-    fn groups_of_one_rank_are_refused() {
-        let error = Gpcnet { ranks: 3, groups: 3, ..Gpcnet::default() }.programs(1).unwrap_err().to_string();
-        assert_eq!(error, "ranks: 3; expected a multiple of 3 groups, 2 or more of each");
-    }
 }

@@ -217,13 +217,4 @@ mod tests {
         assert_eq!(corner(&open), 3 * 640_000 + 3 * 6_400);
         assert_eq!(corner(&Halo3d { corners: true, ..open }), 3 * 640_000 + 3 * 6_400 + 64);
     }
-
-    #[test]
-    fn an_empty_grid_or_loop_is_refused() {
-        let error = |halo: Halo3d| halo.programs(1).unwrap_err().to_string();
-        assert_eq!(error(Halo3d { pey: 0, ..Halo3d::default() }), "pey: 0; expected at least 1");
-        assert_eq!(error(Halo3d { iterations: 0, ..Halo3d::default() }), "iterations: 0; expected at least 1");
-        let single = Halo3d { pex: 1, pey: 1, pez: 1, ..Halo3d::default() };
-        assert!(error(single).contains("a grid of 1 ranks"));
-    }
 }

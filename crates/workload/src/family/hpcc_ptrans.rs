@@ -278,12 +278,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_block_is_no_larger_than_the_matrix() {
-        let ptrans = HpccPtrans { size: 100, block: 101, ..HpccPtrans::default() };
-        assert_eq!(ptrans.programs(1).unwrap_err().to_string(), "block: 101; expected 1 to 100");
-    }
-
     /// 32,768^2 reals on four ranks: 2,147,483,648 B each, in 22 messages; each rank packs and adds at 8 Gb/s: 2.1 s
     /// twice.
     #[test]

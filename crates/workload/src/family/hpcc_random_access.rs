@@ -299,10 +299,4 @@ mod tests {
             assert_eq!(looks.sum::<u32>(), 2 * 1_024 + messages);
         }
     }
-
-    #[test]
-    fn the_table_has_enough_words() {
-        let error = HpccRandomAccess { log2_table: 8, ..HpccRandomAccess::default() }.programs(1).unwrap_err();
-        assert_eq!(error.to_string(), "log2_table: 8; expected a table of 8192 updates or more for each rank");
-    }
 }

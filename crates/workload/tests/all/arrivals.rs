@@ -126,6 +126,8 @@ fn every_member_is_written_and_read_under_its_name() {
     let text = "[on_off]\nburst = 4\npeak = 0.5\n[on_off.length.pareto]\nshape = 1.5\n";
     let length = BurstLength::Pareto { shape: 1.5 };
     assert_eq!(toml::from_str(text), Ok(Arrival::OnOff(OnOff { burst: 4, length, peak: share(0.5) })));
+    let error = toml::from_str::<Arrival>("[poison]\n").unwrap_err().to_string();
+    assert!(error.contains("unknown variant `poison`") && error.contains("`poisson`"), "{error}");
 }
 
 #[test]
@@ -228,37 +230,4 @@ fn hosts_in_step_start_at_once_and_others_spread_over_the_first_period() {
     (0..4_000).for_each(|host| quarters[(first(FirstArrival::Random, host) / 100_000) as usize] += 1);
     // Binomial with mean 1,000 and deviation 27: four deviations.
     assert!(quarters.iter().all(|n| (890..1_110).contains(n)), "{quarters:?}");
-}
-
-#[test]
-fn parameters_that_make_no_process_are_refused() {
-    let check = |arrival: Arrival, packet, load, expected: &str| {
-        assert_eq!(arrival.plan(packet, share(load)).unwrap_err().to_string(), expected, "{arrival:?}");
-    };
-    let on_off = |burst, length, peak| Arrival::OnOff(OnOff { burst, length, peak: share(peak) });
-    let pareto = |shape| BurstLength::Pareto { shape };
-    let poisson = || Arrival::Poisson(Poisson {});
-    check(poisson(), Duration::ZERO, 0.5, "packet: 0ps; expected 1ps to 1s");
-    check(poisson(), Duration::from_ms(1_001), 0.0, "packet: 1001ms; expected 1ps to 1s");
-    let rare =
-        "load: 0.000000001 of a link where a packet takes 1s; expected 0, or a packet in at most 281s on average";
-    check(poisson(), Duration::from_ms(1_000), 1e-9, rare);
-    check(Arrival::LogNormal(LogNormal { sigma: 4.0 }), PACKET, 0.5, "sigma: 4; expected 0.1 to 3");
-    let bernoulli = |slots_per_packet| Arrival::Bernoulli(Bernoulli { slots_per_packet });
-    check(bernoulli(0), PACKET, 0.5, "slots_per_packet: 0; expected 1 to 1000");
-    check(bernoulli(9), Duration::from_ps(8), 0.5, "slots_per_packet: 9 slots in 8ps; expected slots of at least 1ps");
-    check(on_off(0, BurstLength::Geometric, 1.0), PACKET, 0.5, "burst: 0; expected 1 to 1000000");
-    check(
-        on_off(8, BurstLength::Geometric, 0.4),
-        PACKET,
-        0.5,
-        "peak: 0.4; expected 0.5 to 1, no less than the offered load",
-    );
-    check(on_off(8, pareto(f64::NAN), 1.0), PACKET, 0.0, "shape: NaN; expected 1.2 to 10");
-    let short = "burst: 2; expected at least 3 with shape 1.5, so that each burst has a packet";
-    check(on_off(2, pareto(1.5), 1.0), PACKET, 0.5, short);
-    let silent = "burst: 1000000 packets at load 0.000000001; expected silences of at most 281s on average";
-    check(on_off(1_000_000, BurstLength::Geometric, 1.0), PACKET, 1e-9, silent);
-    let error = toml::from_str::<Arrival>("[poison]\n").unwrap_err().to_string();
-    assert!(error.contains("unknown variant `poison`") && error.contains("`poisson`"), "{error}");
 }

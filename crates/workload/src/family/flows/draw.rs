@@ -199,26 +199,9 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_flows_is_refused() {
-        let error = |flows: Flows| flows.streams(1).unwrap_err().to_string();
-        assert_eq!(error(Flows { ranks: Some(1), ..storage() }), "ranks: 1; expected at least 2");
-        assert_eq!(error(Flows { load: Share::NONE, ..storage() }), "load: 0 without incasts; expected more than 0");
-        assert_eq!(error(Flows { group: Some(5), ..storage() }), "group: 5; expected a divisor of 32, the hosts");
-        let many = error(Flows { duration: Duration::from_ms(10_000), ..storage() });
-        // 32 hosts, 10 s of 7.5 GB/s each, flows of 40,869.8 B.
-        assert_eq!(many, "duration: about 58,723,067 flows; expected at most 16,777,216");
-        assert_eq!(error(Flows { flows_max: Some(0), ..storage() }), "flows_max: 0; expected at least 1");
-        let incast = Some(FlowIncast { senders: 32, ..FlowIncast::default() });
-        let senders = error(Flows { incast, ..storage() });
-        assert_eq!(senders, "incast.senders: 32; expected 1 to 31, the other hosts");
-    }
-
-    #[test]
     fn a_list_stands_alone() {
         let flows = Flows { text: "src,dst,bytes\n0,1,9\n4,1,9\n".to_owned(), ..Flows::default() };
         assert_eq!((flows.streams(1).unwrap().len(), Generator::ranks(&flows)), (2, 5));
-        let error = Flows { load: Share::percent(30), ..flows }.streams(1).unwrap_err().to_string();
-        assert_eq!(error, "load: beside a list; expected none: the list says which flows there are");
     }
 
     #[test]

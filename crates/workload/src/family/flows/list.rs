@@ -456,45 +456,4 @@ mod tests {
         assert_eq!(none("src,dst,bytes,priority\n0,1,9,3\n"), format!("{head} priority 3, which all flows have"));
         assert_eq!(none("src,dst,bytes,priority\n"), format!("{head} at least one flow"));
     }
-
-    #[test]
-    fn mistakes_are_named_by_their_line() {
-        assert_eq!(
-            error("# nothing\n\n"),
-            "an empty list; expected a head as `source,destination,bytes,start_us`, a number of flows, or `Nodes N`"
-        );
-        assert!(error("source,bytes\n").starts_with("line 1: no column destination; expected columns"));
-        assert!(error("source,destination,bytes,start\n").contains("start, without a unit; expected start_ps"));
-        assert_eq!(error("src,dst,bytes\n0,1\n"), "line 2: 2 fields; expected 3, as in the head");
-        let beyond = read("src,dst,bytes\n0,1,9\n0,4,9\n", None, HostLimit { hosts: 4, by: "ranks says" });
-        let ranks = "ranks are numbered in the order of hosts";
-        let expected = format!("line 3: 4; expected the number of a rank from 0 to 3, as ranks says: {ranks}");
-        assert_eq!(beyond.unwrap_err().to_string(), expected);
-        let expected = format!("line 2: x; expected the number of a rank from 0 to 1048575: {ranks}");
-        assert_eq!(error("src,dst,bytes\n0,x,9\n"), expected);
-        assert_eq!(error("src,dst,bytes\n4,4,9\n"), "line 2: from 4 to itself; expected two hosts");
-        assert_eq!(error("src,dst,bytes\n0,1,0\n"), "line 2: 0; expected bytes from 1 to 1099511627776");
-        assert_eq!(error("src,dst,bytes,start_s\n0,1,9,-1\n"), "line 2: -1; expected a start of 0 or more");
-        assert_eq!(error("3\n0 1 3 100 9 2.0\n"), "line 1: 3, where 1 flows follow; expected their number");
-        assert!(error("Nodes 2\nFailures 1\n").contains("failures are not read"));
-        assert!(error("Nodes 2\ntrigger id 2 barrier count 2\n").contains("a flow waits for one other"));
-        assert!(error("Nodes 2\n0->1 id 1 trigger 2 start 1 size 9\n").contains("expected start or trigger"));
-        assert_eq!(error("3\n0 1 9 100 9 2.0\n"), "line 2: 9; expected a priority from 0 to 7");
-        assert_eq!(
-            error("Nodes 2\nConnections 2\n0->1 size 9\n"),
-            "line 2: 2 connections, where 1 follow; expected their number"
-        );
-        let error = |rows: &str| error(&format!("id,src,dst,bytes,after\n{rows}"));
-        let unknown = "line 3: after c; expected the id of a flow of the list, in the same priority where that is \
-                       asked for";
-        assert_eq!(error("a,0,1,9,\nb,1,2,9,c\n"), unknown);
-        assert!(error("a,0,1,9,\na,1,2,9,\n").starts_with("line 3: a again; expected a name"));
-        let far = "line 3: source 2 of a flow that waits for flow a; expected host 0 or 1, which see flow a end";
-        assert_eq!(error("a,0,1,9,\nb,2,1,9,a\n"), far);
-        let cycle = "line 3: a flow that waits for itself, over line 4; expected no cycle";
-        assert_eq!(error("a,0,1,9,b\nb,1,0,9,c\nc,0,1,9,b\n"), cycle);
-        assert_eq!(error("a,0,1,9,a\n"), "line 2: a flow that waits for itself; expected no cycle");
-        let ring: String = (0..11).map(|at| format!("{at},0,1,9,{}\n", (at + 1) % 11)).collect();
-        assert!(error(&ring).contains("line 2: a flow that waits for itself, over line 3, 4, 5, 6, 7, 8, 9, 10, ...;"));
-    }
 }

@@ -46,10 +46,6 @@ fn goal(text: &str) -> Goal {
     Goal { text: text.to_owned(), ..Goal::default() }
 }
 
-fn refused(text: &str) -> String {
-    goal(text).graphs().unwrap_err().to_string()
-}
-
 fn graphs_of(text: &str) -> Vec<Arc<Graph>> {
     goal(text).graphs().unwrap()
 }
@@ -279,56 +275,6 @@ fn a_calculation_beside_a_receive_keeps_its_place() {
     assert!(not_a_sequence(text).starts_with("rank0 has an operation, number 1, that may start before"));
     let ordered = text.replace("c: send 8b to 1", "c: send 8b to 1\nc requires b");
     assert!(programs_of_graphs(&graphs_of(&ordered), 1).is_ok());
-}
-
-#[test]
-fn mistakes_are_reported_with_their_line() {
-    let rank = |line: &str| format!("num_ranks 2\nrank 0 {{\n{line}\n}}\nrank 1 {{\n}}\n");
-    for (text, message) in [
-        (String::new(), "line 1: nothing; expected `num_ranks`"),
-        ("num_ranks 99999999999".into(), "line 1: num_ranks 99999999999; expected `num_ranks` and a number from 1 to"),
-        ("num_ranks 2\nl1: calc 5".into(), "line 2: l1: calc 5; expected `rank N {`"),
-        ("num_ranks 2\nrank 2 {\n}".into(), "line 2: rank 2; expected a number up to 1"),
-        ("num_ranks 2\nrank 1 {\n}\nrank 1 {\n}".into(), "line 4: rank 1 twice"),
-        ("num_ranks 2\nrank 1 {\n".into(), "line 2: the text ends inside of rank 1; expected `}`"),
-        (rank("l1: send 10 to 1"), "line 3: l1: send 10 to 1; expected `send Nb to RANK`"),
-        (rank("l1: send 10b to -1"), "line 3: peer -1; expected a number up to 1"),
-        (rank("l1: send 10b to 1 tag -1"), "line 3: a send with any tag; expected the number of a tag"),
-        (rank("l1: recv 10b from 1 tag 3 cpu 256"), "line 3: cpu 256; expected a number up to 255"),
-        (
-            rank("l1: recv 10b from -1"),
-            "rank0 has 1 receive like one of 10 B from any rank with tag 0, for 0 messages; expected a send",
-        ),
-        (
-            rank("l1: send 10b to 0"),
-            "line 3: a send to the rank itself of 10 B under tag 0; expected a receive from itself under this tag",
-        ),
-        (rank("l1: send 8b to 0\nl2: recv 9b from 0"), "line 4: a message to the rank itself of 9 B meets 8 B"),
-        (rank("l2: recv 9b from 0 tag -1"), "line 3: a receive from the rank itself with any tag"),
-        (rank("/* a calculation\nl1: calc 5"), "line 3: a comment without an end; expected `*/`"),
-        ("num_ranks 3\nrank 1 {\n}\n".into(), "line 1: no rank 0; expected `rank N {` and `}` for each"),
-        ("// a job\nnum_ranks 2".into(), "line 2: no rank 0; expected"),
-        (rank("l1: send 9999999999999b to 1"), "line 3: message 9999999999999; expected a number up to"),
-        (rank("l1: calc 99999999999999999999"), "line 3: calculation 99999999999999999999; expected"),
-        (rank("l1 requires l2"), "line 3: no operation l1 so far; expected a label of this rank"),
-        (rank("l1: calc 1\nl1: calc 1"), "line 4: label l1 twice"),
-        (rank("l1: calc 1\nl1 requires l1"), "line 3: an operation that waits for itself"),
-        (rank("l1: send 10b to 1"), "rank0 sends a message of 10 B under tag 0 that rank1 does not receive"),
-    ] {
-        let error = refused(&text);
-        assert!(error.starts_with(&format!("text: {message}")), "{text}: {error}");
-    }
-}
-
-#[test]
-fn ranks_that_wait_for_each_other_for_ever_are_refused() {
-    let half = |peer| format!("a: recv 8b from {peer}\nb: send 8b to {peer}\nb requires a\n");
-    let text = format!("num_ranks 2\nrank 0 {{\n{}}}\nrank 1 {{\n{}}}\n", half(1), half(0));
-    assert!(
-        refused(&text).contains("2 ranks wait for ever, rank0 first, for rank1 to send under tag 0"),
-        "{}",
-        refused(&text)
-    );
 }
 
 /// A rank that sends to itself under two tags.

@@ -256,12 +256,4 @@ mod tests {
         let computes = program.blocks[1].ops.iter().filter(|op| matches!(op, Op::Compute { .. })).count();
         assert_eq!((program.iterations(), computes), (45, 4), "and once for the last residual");
     }
-
-    #[test]
-    fn ranks_that_make_no_grid_are_refused() {
-        let error = |ranks| NpbCg { ranks, ..NpbCg::default() }.programs(1).unwrap_err().to_string();
-        for ranks in [0, 1, 48, 1 << 19] {
-            assert_eq!(error(ranks), format!("ranks: {ranks}; expected a power of two from 2 to 262144"));
-        }
-    }
 }

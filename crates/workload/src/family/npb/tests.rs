@@ -179,16 +179,3 @@ fn samples_are_iterations_that_are_performed() {
     let sampled = Npb { samples: Some(3), ..Npb::default() };
     assert_eq!((sampled.iterations, sampled.programs(1).unwrap()[0].iterations()), (20, 3));
 }
-
-#[test]
-fn ranks_and_classes_that_a_benchmark_does_not_have_are_refused() {
-    let error = |benchmark, class, ranks| npb(benchmark, class, ranks).programs(1).unwrap_err().to_string();
-    assert_eq!(error(NpbBenchmark::Bt, NpbClass::S, 8), "ranks: 8; expected a square from 4 to 16");
-    assert_eq!(error(NpbBenchmark::Mg, NpbClass::S, 24), "ranks: 24; expected a power of two from 2 to 4096");
-    let prime = "ranks: 7; expected 2 to 16, as a grid of 3 points or more each";
-    assert_eq!(error(NpbBenchmark::Lu, NpbClass::S, 7), prime);
-    let few = Npb { iterations: 20, samples: Some(21), ..Npb::default() }.programs(1).unwrap_err().to_string();
-    assert_eq!(few, "samples: 21; expected 3 to the 20 iterations");
-    let class = error(NpbBenchmark::Sp, NpbClass::F, 64);
-    assert_eq!(class, "class: F, which only npb_cg has; expected S, W, A, B, C, D or E");
-}

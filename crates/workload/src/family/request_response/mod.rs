@@ -457,42 +457,4 @@ mod tests {
             assert_eq!(size.program_bytes, ranks.iter().map(|graph| graph.memory()).sum::<u64>());
         }
     }
-
-    #[test]
-    fn what_cannot_be_is_refused() {
-        for (keys, error) in [
-            ("clients = 0", "clients: 0; expected at least 1"),
-            ("fan_out = 2", "fan_out: 2; expected 1 to 1"),
-            ("threads = 65", "threads: 65; expected 1 to 64"),
-            ("load.open.interval = \"0us\"", "load.open.interval: 0s; expected more than 0s"),
-            ("load.closed = { outstanding = 0, think = \"0us\" }", "load.closed.outstanding: 0; expected 1 to 65536"),
-            (
-                "clients = 1000\nrequests = 1000000",
-                "requests: 1000010000 with those of all clients to all servers; expected at most 100000000",
-            ),
-            ("calls = [['user']]", "calls: \"user\"; expected no call, as no service is listed after it"),
-            (
-                "calls = [['a'], ['c']]\nservices = [{ name = 'a' }, { name = 'b' }]",
-                "calls: \"c\"; expected services that are listed after it: a, b",
-            ),
-            (
-                "calls = [['a']]\nservices = [{ name = 'a', calls = [['b']] }, { name = 'b', calls = [['a']] }]",
-                "services.1.calls: \"a\"; expected no call, as no service is listed after it",
-            ),
-            ("calls = [[]]", "calls: an empty list; expected a service in each list"),
-            ("services = [{ name = 'a' }]", "services.0.name: \"a\"; expected a service that another one calls"),
-            (
-                "calls = [['a']]\nservices = [{ name = 'a' }, { name = 'a' }]",
-                "services.1.name: \"a\"; expected a name that no other service has",
-            ),
-            ("calls = [['a']]\nservices = [{ name = 'a', fan_out = 2 }]", "services.0.fan_out: 2; expected 1 to 1"),
-            (
-                "servers = 300\nfan_out = 300\ncalls = [['a']]\n\
-                 services = [{ name = 'a', servers = 300, fan_out = 300 }]",
-                "calls: 90300 servers at work on a request; expected at most 65536",
-            ),
-        ] {
-            assert_eq!(workload(keys).traffic(1).unwrap_err().to_string(), error);
-        }
-    }
 }

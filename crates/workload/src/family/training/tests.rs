@@ -307,34 +307,6 @@ fn tensors_are_exchanged_twice_a_layer_and_direction() {
 }
 
 #[test]
-fn what_cannot_be_divided_is_refused() {
-    let error = |keys: &str| toml::from_str::<Training>(keys).unwrap().graphs().unwrap_err().to_string();
-    let expected = "ranks: 60; expected a multiple of 8 · 1 · 4 (tensor, context, pipeline)";
-    assert_eq!(error("ranks = 60"), expected);
-    assert_eq!(
-        error("model.layers = 81"),
-        "model.layers: 81; expected a multiple of 4 (pipeline · interleave), or 2 less"
-    );
-    assert_eq!(error("batch = 15"), "batch: 15; expected a multiple of 2: 2 data-parallel micro-batches");
-    let expected = "node.accelerators: 6; expected a divisor or a multiple of tensor, of tensor · context, and of \
-                    these · expert";
-    assert_eq!(error("node.accelerators = 6"), expected);
-    assert_eq!(error("node.rate = \"0Gb/s\""), "node.rate: 0Gb/s; expected more than 0");
-    assert_eq!(error("network_rate = \"0Gb/s\""), "network_rate: 0Gb/s; expected more than 0");
-    let expected = "parallel.expert: 2; expected 1, for a model without experts (`model.experts` of 1)";
-    assert_eq!(error("parallel.expert = 2"), expected);
-    let expected = "parallel.expert: 4; expected a divisor of 2, the data-parallel accelerators, and of 4 experts";
-    assert_eq!(error("parallel.expert = 4\nmodel.experts = 4"), expected);
-    let expected = "parallel.prefetch: true; expected false, or `parallel.zero` of 1 or 2 with it: 3 gathers ahead by \
-                    itself";
-    assert_eq!(error("parallel.prefetch = true"), expected);
-    let expected = "parallel.bucket: 0B; expected 554304B to 2147483647B, for at most 16384 parts";
-    assert_eq!(error("parallel.bucket = \"0B\""), expected);
-    let expected = "batch: 5 micro-batches of each stage; expected a multiple of 4 stages, to interleave";
-    assert_eq!(error("batch = 10\nparallel.interleave = 2"), expected);
-}
-
-#[test]
 fn all_messages_of_a_step_have_a_purpose() {
     let parallel = Parallelism { tensor: 2, context: 2, pipeline: 2, ..small().parallel };
     let training = Training { ranks: 16, parallel, ..small() };
