@@ -147,8 +147,42 @@ macro_rules! collectives {
                     $(Collective::$kind { .. } => Kind::$kind,)*
                 }
             }
+
+            fn parameters(&self) -> Parameters<'_> {
+                match self {
+                    $(Collective::$kind $({ $($key,)* })? => {
+                        Parameters { $($($key: Some(Listed::list($key)),)*)? ..Parameters::default() }
+                    })*
+                }
+            }
         }
     };
+}
+
+/// Parameters of a collective, where it has them.
+#[derive(Default)]
+struct Parameters<'a> {
+    root: Option<&'a [u32]>,
+    /// Members in each dimension of its grid.
+    dims: Option<&'a [u32]>,
+    bytes: Option<&'a [Bytes]>,
+}
+
+/// A parameter as a list, be it one or a single value.
+trait Listed<T> {
+    fn list(&self) -> &[T];
+}
+
+impl<T> Listed<T> for T {
+    fn list(&self) -> &[T] {
+        std::slice::from_ref(self)
+    }
+}
+
+impl<T> Listed<T> for Vec<T> {
+    fn list(&self) -> &[T] {
+        self
+    }
 }
 
 collectives! {
@@ -345,61 +379,12 @@ impl Collective {
 
     /// The member with a part of its own, where there is one.
     pub fn root(&self) -> u32 {
-        match *self {
-            Collective::Bcast { root, .. }
-            | Collective::Gather { root, .. }
-            | Collective::Gatherv { root, .. }
-            | Collective::Scatter { root, .. }
-            | Collective::Scatterv { root, .. }
-            | Collective::Reduce { root, .. } => root,
-            Collective::Barrier
-            | Collective::Alltoall { .. }
-            | Collective::Allgather { .. }
-            | Collective::Allreduce { .. }
-            | Collective::ReduceScatter { .. }
-            | Collective::ReduceScatterBlock { .. }
-            | Collective::Scan { .. }
-            | Collective::Exscan { .. }
-            | Collective::Allgatherv { .. }
-            | Collective::NeighborAllgather { .. }
-            | Collective::NeighborAlltoall { .. }
-            | Collective::Alltoallv { .. }
-            | Collective::Alltoallw { .. } => 0,
-        }
-    }
-
-    /// Members in each dimension of its grid, where it has one.
-    fn dims(&self) -> Option<&[u32]> {
-        if let Collective::NeighborAllgather { dims, .. } | Collective::NeighborAlltoall { dims, .. } = self {
-            Some(dims)
-        } else {
-            None
-        }
+        self.parameters().root.map_or(0, |root| root[0])
     }
 
     /// Its sizes as its parameters give them [B].
     pub fn sizes(&self) -> &[Bytes] {
-        match self {
-            Collective::Barrier => &[],
-            Collective::Alltoall { bytes }
-            | Collective::Allgather { bytes }
-            | Collective::Allreduce { bytes }
-            | Collective::Bcast { bytes, .. }
-            | Collective::Gather { bytes, .. }
-            | Collective::Scatter { bytes, .. }
-            | Collective::Reduce { bytes, .. }
-            | Collective::ReduceScatter { bytes }
-            | Collective::ReduceScatterBlock { bytes }
-            | Collective::Scan { bytes }
-            | Collective::Exscan { bytes }
-            | Collective::NeighborAllgather { bytes, .. }
-            | Collective::NeighborAlltoall { bytes, .. } => std::slice::from_ref(bytes),
-            Collective::Gatherv { bytes, .. }
-            | Collective::Scatterv { bytes, .. }
-            | Collective::Allgatherv { bytes }
-            | Collective::Alltoallv { bytes }
-            | Collective::Alltoallw { bytes } => bytes,
-        }
+        self.parameters().bytes.unwrap_or_default()
     }
 
     /// Returns the layout of a member's memory.

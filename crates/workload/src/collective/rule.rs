@@ -198,8 +198,9 @@ impl Collective {
         let (count, is_listed) = (self.sizes().len(), self.kind().is_listed());
         let is_count = !is_listed || (1..=ranks as usize).contains(&count);
         let lengths = format!("1 to {ranks} lengths, one for each rank or fewer that are repeated");
-        let members = self.dims().map(|dims| dims.iter().fold(1_u64, |all, &one| all.saturating_mul(one.into())));
-        let grid = self.dims().unwrap_or_default();
+        let dims = self.parameters().dims;
+        let members = dims.map(|dims| dims.iter().fold(1_u64, |all, &one| all.saturating_mul(one.into())));
+        let grid = dims.unwrap_or_default();
         let is_grid = members.is_none_or(|members| members == u64::from(ranks)) && grid.len() <= DIMS_MAX;
         let dims = format!("up to {DIMS_MAX} extents whose product is {ranks}, the ranks");
         InputErrors::all([
