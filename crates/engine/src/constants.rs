@@ -142,6 +142,12 @@ impl RunConstants {
         std::iter::once(self.scheduler.class(priority)).chain(fixed)
     }
 
+    /// Whether switches change the header of packets: an outer one, or the payload of sums.
+    #[inline]
+    pub fn rewrites_headers(&self) -> bool {
+        self.rewrites_packets && (self.outer_header > 0 || self.trees.is_some())
+    }
+
     /// The groups that pause together with `group`.
     pub fn coupled_groups(&self, group: usize) -> Range<usize> {
         if self.is_coupled { 1..self.group_count } else { group..group + 1 }

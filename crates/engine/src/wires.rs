@@ -142,14 +142,35 @@ impl Wires {
         others: Option<PrefetchHint>,
         egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
     ) {
-        // All is read before anything is written: what was read stays in registers then.
-        let packet = &self.packets[handle];
+        self.start_with(port_index, handle, others, |_| {}, egress);
+    }
+
+    /// Puts a packet on the wire behind which none waits; `change` gives it what it has from here on, so that it is
+    /// looked up once.
+    #[inline(always)]
+    pub fn start_changed(&mut self, port_index: PortIndex, handle: Handle, change: impl FnOnce(&mut Packet)) {
+        self.start_with(port_index, handle, None, change, |routes, packet| routes[packet.route as usize]);
+    }
+
+    #[inline(always)]
+    fn start_with(
+        &mut self,
+        port_index: PortIndex,
+        handle: Handle,
+        others: Option<PrefetchHint>,
+        change: impl FnOnce(&mut Packet),
+        egress: impl FnOnce(&[PortIndex], &Packet) -> PortIndex,
+    ) {
+        let tail = self.packets.tail(handle);
+        // All is looked up before anything is written: where it stands stays in registers then.
+        let packet = &mut self.packets[handle];
         let port = &mut self.ports[port_index];
+        change(packet);
         let (peer, duration) = (port.peer, port.serialization_time(packet.wire));
         let (wire, priority) = (packet.wire, usize::from(packet.priority));
         let (free, arrival) = (self.now + duration, self.now + duration.min(port.header_time) + port.delay);
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
-        debug_assert!(self.packets.tail(handle) <= free, "no byte is sent before it is there");
+        debug_assert!(tail <= free, "no byte is sent before it is there");
         let key = EventKey::new(peer.port, if peer.is_host { Kind::Deliver } else { Kind::Arrive }, 0);
         let hint = match &self.constants.decisions_ahead {
             Some(ahead) if key.is(Kind::Arrive) && ahead.cover(&peer) => {

@@ -63,12 +63,21 @@ impl Switches {
         let port = &wires.ports[egress];
         let is_idle = port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled;
         let is_next = is_idle && port.paused_classes & 1 << class == 0;
-        let packet = &mut wires.packets[handle];
-        packet.route += 1;
-        packet.ingress = ingress;
+        let enter = |packet: &mut Packet| {
+            packet.route += 1;
+            packet.ingress = ingress;
+        };
+        if is_next && !wires.constants.rewrites_headers() {
+            // It joins no queue that would be reported.
+            let change = |packet: &mut Packet| {
+                enter(packet);
+                packet.priority = priority;
+            };
+            return wires.start_changed(egress, handle, change);
+        }
+        enter(&mut wires.packets[handle]);
         if is_next {
-            self.rewrite(wires, egress, handle);
-            wires.start(egress, handle, false);
+            self.pass_rewritten(wires, egress, handle);
         } else if self.admit(wires, ingress, egress, class, handle) {
             let port = &mut wires.ports[egress];
             port.enqueue(class, &mut wires.packets, handle);
@@ -76,6 +85,13 @@ impl Switches {
                 self.kick(wires, egress);
             }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pass_rewritten(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
+        self.rewrite(wires, egress, handle);
+        wires.start(egress, handle, false);
     }
 
     /// All of a packet is in that had to wait for its tail: it is forwarded as it was decided when its head came.
