@@ -30,6 +30,9 @@ pub struct CreditCounters {
     pub priorities: u8,
     /// Bytes that one credit stands for.
     pub unit: u32,
+    /// What is added to the bytes of a packet on the wire, modulo 2^32, so that a division rounds those that it has in
+    /// a buffer up.
+    rounding: u32,
 }
 
 /// Credits of one port: for what it sends, and of its own buffers.
@@ -126,7 +129,8 @@ impl Default for CreditCounters {
 impl CreditCounters {
     /// Creates counters of `priorities`, a bit each, without ports yet; one credit stands for `unit` bytes.
     pub fn new(priorities: u8, unit: u32) -> CreditCounters {
-        CreditCounters { ports: IndexVec::default(), priorities, unit }
+        let rounding = (unit - 1).wrapping_sub(PREAMBLE_AND_GAP);
+        CreditCounters { ports: IndexVec::default(), priorities, unit, rounding }
     }
 
     /// Whether anything is under credits.
@@ -145,7 +149,7 @@ impl CreditCounters {
     /// credits.
     #[inline]
     pub fn units(&self, priority: u8, wire: u32) -> u32 {
-        if self.cover(priority) { (wire - PREAMBLE_AND_GAP).div_ceil(self.unit) } else { 0 }
+        if self.cover(priority) { wire.wrapping_add(self.rounding) / self.unit } else { 0 }
     }
 
     /// Credits of a virtual channel at a port.
@@ -178,6 +182,15 @@ impl CreditCounters {
         let channel = self.channel(port, priority);
         debug_assert!(channel.available >= units, "nothing is sent without credits");
         channel.available -= units;
+    }
+
+    /// The same if there is room for so many. Whether there was.
+    #[inline]
+    pub fn take_if_available(&mut self, port: PortIndex, priority: u8, units: u32) -> bool {
+        let channel = self.channel(port, priority);
+        let suffices = channel.available >= units;
+        channel.available -= if suffices { units } else { 0 };
+        suffices
     }
 
     /// A packet that `port` has sent is lost on a link that fails: its credits are back at once.
@@ -282,6 +295,17 @@ mod tests {
 
     fn key(priority: u8, units: u32) -> EventKey {
         EventKey::new(PortIndex::new(7), Kind::CreditsArrive, ReturnedCredits { priority, units }.to_index())
+    }
+
+    #[test]
+    fn a_packet_takes_whole_units_of_what_a_buffer_holds_of_it() {
+        for (unit, stored, expected) in
+            [(1, 64, 64), (8, 64, 8), (8, 65, 9), (64, 1, 1), (64, 4_096, 64), (64, 4_097, 65)]
+        {
+            let counters = CreditCounters::new(1, unit);
+            assert_eq!(counters.units(0, stored + PREAMBLE_AND_GAP), expected, "{stored} B in units of {unit}");
+        }
+        assert_eq!(CreditCounters::new(1, 64).units(1, 4_096), 0, "a priority that is not under credits");
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl Switches {
         handle: Handle,
     ) -> bool {
         if self.crossbars.are_used() {
-            self.arrive_at_input(wires, ingress, handle);
+            self.arrive_at_input(wires, ingress, handle, 0);
             return false;
         }
         let packet = wires.packets[handle];
@@ -72,9 +72,6 @@ impl Switches {
     pub(super) fn transmit_with_credits(&mut self, wires: &mut Wires, egress: PortIndex) {
         if !wires.credits.are_used() {
             return;
-        }
-        if self.crossbars.are_used() {
-            return self.transmit_from_output(wires, egress);
         }
         let eligible = wires.classes_with_credits(egress);
         if eligible == 0 {

@@ -212,7 +212,10 @@ impl Switches {
         let port = &mut wires.ports[egress];
         let eligible = port.waiting & !port.paused_classes;
         if eligible == 0 {
-            return self.transmit_with_credits(wires, egress);
+            return match self.crossbars.are_used() {
+                true => self.transmit_from_output(wires, egress),
+                false => self.transmit_with_credits(wires, egress),
+            };
         }
         let (handle, others_wait) = wires.take_next(egress, eligible);
         let held = Held::of(&wires.packets[handle]);

@@ -122,6 +122,10 @@ struct BufferedPacket {
     handle: Handle,
     /// Bytes that it has there [B on the wire].
     wire: u32,
+    /// Its priority there.
+    priority: u8,
+    /// See [`Packet::route`].
+    route: u32,
     /// Credits that it takes of it.
     units: u32,
     /// Whether these are counted as held: not of a packet that passes without a stay.
@@ -131,8 +135,9 @@ struct BufferedPacket {
 impl BufferedPacket {
     #[inline(always)]
     fn of(wires: &Wires, handle: Handle) -> BufferedPacket {
-        let Packet { priority, wire, .. } = wires.packets[handle];
-        BufferedPacket { handle, wire, units: wires.credits.units(priority, wire), is_held: true }
+        let Packet { priority, wire, route, .. } = wires.packets[handle];
+        let units = wires.credits.units(priority, wire);
+        BufferedPacket { handle, wire, priority, route, units, is_held: true }
     }
 }
 
@@ -266,9 +271,10 @@ impl Crossbars {
         (queue.egress, queue.before, queue.behind, queue.demand) = (egress, before, END, demand);
     }
 
+    /// Takes an input queue from among those that wait; gives the credits that its first packet takes.
     #[inline(always)]
-    fn unlist(&mut self, input: InputQueueIndex) {
-        let InputQueue { egress, before, behind, .. } = self.queues[input];
+    fn unlist(&mut self, input: InputQueueIndex) -> Demand {
+        let InputQueue { egress, before, behind, demand, .. } = self.queues[input];
         match before {
             END => self.ports[egress].first = behind,
             before => self.queues[before].behind = behind,
@@ -278,6 +284,7 @@ impl Crossbars {
             behind => self.queues[behind].before = before,
         }
         self.queues[input].egress = PortIndex::NONE;
+        demand
     }
 
     /// How late an input queue is served by an output, among those in its list: 0 is first.

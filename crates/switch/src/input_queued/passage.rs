@@ -1,7 +1,7 @@
 //! The way of a packet through a crossbar: from its arrival at an input until it leaves by the link of an output.
 
-use etherweave_engine::packet::{Handle, NO_PACKET, Packet};
-use etherweave_engine::{Wires, event::Kind, frame::pause::priorities};
+use etherweave_engine::packet::{Handle, NO_PACKET};
+use etherweave_engine::{Wires, event::Kind, frame::pause::priorities, frame::size::PREAMBLE_AND_GAP};
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Duration, Priority};
 
@@ -17,19 +17,19 @@ impl Switches {
     /// A packet has come in by `ingress`. Where it leaves is known from its route, or decided when it leads its queue.
     #[inline(always)]
     pub fn arrive_at_crossbar(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
-        if wires.constants.packet_routing.is_none() {
-            wires.packets[handle].route += 1;
-        }
-        self.arrive_at_input(wires, ingress, handle);
+        let entries = u32::from(wires.constants.packet_routing.is_none());
+        self.arrive_at_input(wires, ingress, handle, entries);
     }
 
-    /// A packet's head is in the input buffer of a switch.
+    /// A packet's head is in the input buffer of a switch; its route goes on by so many entries.
     #[inline(never)]
-    pub fn arrive_at_input(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
-        let packet = &mut wires.packets[handle];
-        packet.ingress = ingress;
-        let (priority, wire, stored) = (packet.priority, packet.wire, packet.stored());
-        let (tail, units) = (wires.tail_time_of(ingress, wire), wires.credits.units(priority, wire));
+    pub fn arrive_at_input(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle, entries: u32) {
+        let mut packet = BufferedPacket { is_held: false, ..BufferedPacket::of(wires, handle) };
+        packet.route += entries;
+        let BufferedPacket { priority, wire, units, route, .. } = packet;
+        let tail = wires.tail_time_of(ingress, wire);
+        let arrived = &mut wires.packets[handle];
+        (arrived.ingress, arrived.route) = (ingress, route);
         if cfg!(debug_assertions) {
             self.crossbars.meters[ingress].enter(wires.now, handle);
         }
@@ -39,10 +39,9 @@ impl Switches {
         let is_free = port.input_free <= wires.now && !port.input_wakes;
         let input = InputQueueIndex::of(ingress, priority);
         if is_free && port.occupied & 1 << priority == 0 {
-            let packet = BufferedPacket { handle, wire, units, is_held: false };
             let (egress, demand) = self.demand(wires, ingress, packet);
-            if self.passes(wires, ingress, egress, handle, demand) {
-                self.crossbars.queues[input].packets.pass(stored);
+            if self.takes_credits(wires, ingress, egress, handle, demand) {
+                self.crossbars.queues[input].packets.pass(wire - PREAMBLE_AND_GAP);
                 return self.grant(wires, input, egress, packet, demand);
             }
             self.join_input(wires, input, handle, units);
@@ -96,7 +95,7 @@ impl Switches {
             self.serve_output(wires, egress);
         } else {
             let (egress, demand) = self.demand(wires, ingress, BufferedPacket::of(wires, handle));
-            if self.passes(wires, ingress, egress, handle, demand) {
+            if self.takes_credits(wires, ingress, egress, handle, demand) {
                 self.take_from_input(wires, input, egress, demand);
             } else {
                 self.wait_for_output(wires, input, egress, handle, demand);
@@ -110,11 +109,8 @@ impl Switches {
     fn demand(&mut self, wires: &mut Wires, ingress: PortIndex, packet: BufferedPacket) -> (PortIndex, Demand) {
         let handle = packet.handle;
         let (egress, priority) = match wires.constants.packet_routing {
-            // `arrive_at_crossbar` has gone to the next entry.
-            None => {
-                let packet = &wires.packets[handle];
-                (wires.constants.routes[packet.route as usize - 1], packet.priority)
-            }
+            // Its route has gone to the next entry when it came.
+            None => (wires.constants.routes[packet.route as usize - 1], packet.priority),
             Some(_) => {
                 let route = self.decide_route(wires, ingress, handle);
                 (route.egress, route.next_priority())
@@ -127,16 +123,23 @@ impl Switches {
         (egress, Demand::new(priority, units))
     }
 
-    /// Whether the first packet of a free input's queue need not wait: no other does, the output is free and has room,
-    /// and so has the far end.
+    /// Takes the credits of the first packet of a free input's queue at an output if it need not wait: no other does,
+    /// the output is free and has room, and so has the far end. Whether it did.
     #[inline(always)]
-    fn passes(&self, wires: &Wires, ingress: PortIndex, egress: PortIndex, handle: Handle, demand: Demand) -> bool {
+    fn takes_credits(
+        &self,
+        wires: &mut Wires,
+        ingress: PortIndex,
+        egress: PortIndex,
+        handle: Handle,
+        demand: Demand,
+    ) -> bool {
         let output = &self.crossbars.ports[egress];
         output.first == END
             && output.output_free <= wires.now
             && self.crossbars.has_room(&wires.ports[egress], wires.now)
-            && wires.credits.suffice_for(egress, demand.priority(), demand.units())
             && !self.would_underrun(wires, ingress, egress, handle)
+            && wires.credits.take_if_available(egress, demand.priority(), demand.units())
     }
 
     /// Puts an input queue into the list of the output that its first packet wants, and serves that output.
@@ -200,8 +203,9 @@ impl Switches {
             return;
         }
         if let Some(input) = self.choose(wires, egress) {
-            self.crossbars.unlist(input);
-            self.take_from_input(wires, input, egress, self.crossbars.queues[input].demand);
+            let demand = self.crossbars.unlist(input);
+            wires.credits.take_for(egress, demand.priority(), demand.units());
+            self.take_from_input(wires, input, egress, demand);
         }
     }
 
@@ -210,7 +214,7 @@ impl Switches {
     fn choose(&mut self, wires: &mut Wires, egress: PortIndex) -> Option<InputQueueIndex> {
         let (mut least, mut chosen, mut lacking) = (u64::MAX, END, 0u8);
         let (mut lacking_min, mut is_input_busy) = (u32::MAX, false);
-        let mut next = self.crossbars.ports[egress].first;
+        let (credits, mut next) = (&wires.credits.ports[egress], self.crossbars.ports[egress].first);
         while next != END && least > 0 {
             let (input, InputQueue { demand, behind, .. }) = (next, self.crossbars.queues[next]);
             next = behind;
@@ -218,7 +222,7 @@ impl Switches {
                 is_input_busy = true;
                 continue;
             }
-            if !wires.credits.suffice_for(egress, demand.priority(), demand.units()) {
+            if credits.channels[usize::from(demand.priority())].available < demand.units() {
                 lacking |= 1 << demand.priority();
                 lacking_min = lacking_min.min(demand.units());
                 continue;
@@ -235,14 +239,14 @@ impl Switches {
         (chosen != END).then_some(chosen)
     }
 
-    /// Sends the first packet of an input queue through the crossbar to an output, which takes it.
+    /// Sends the first packet of an input queue, which has its credits, through the crossbar to an output.
     #[inline(never)]
     fn take_from_input(&mut self, wires: &mut Wires, input: InputQueueIndex, egress: PortIndex, demand: Demand) {
-        let handle = self.dequeue_input(wires, input);
-        self.grant(wires, input, egress, BufferedPacket::of(wires, handle), demand);
+        let packet = self.dequeue_input(wires, input);
+        self.grant(wires, input, egress, packet, demand);
     }
 
-    /// Sends a packet that has left an input queue through the crossbar to an output, which takes it.
+    /// Sends a packet that has left an input queue, and has its credits, through the crossbar to an output.
     #[inline(always)]
     fn grant(
         &mut self,
@@ -264,7 +268,6 @@ impl Switches {
         let (must_wake_input, number) = (port.occupied != 0 && !port.input_wakes, port.number);
         port.input_wakes |= must_wake_input;
         let must_wake_output = self.crossbars.serve(egress, number, free, wires.now);
-        wires.credits.take_for(egress, demand.priority(), demand.units());
         self.report_queue(wires, egress, demand.priority());
         if must_wake_input {
             wires.schedule_at(free, ingress, Kind::CrossbarFree, INPUT);
@@ -276,13 +279,15 @@ impl Switches {
     }
 
     #[inline(always)]
-    fn dequeue_input(&mut self, wires: &mut Wires, input: InputQueueIndex) -> Handle {
+    fn dequeue_input(&mut self, wires: &mut Wires, input: InputQueueIndex) -> BufferedPacket {
         let queue = &mut self.crossbars.queues[input].packets;
-        let (handle, _) = queue.dequeue(&wires.packets);
+        // It is read before anything is written, so that it is looked up once.
+        let packet = BufferedPacket::of(wires, queue.first());
+        queue.dequeue(&wires.packets);
         if queue.is_empty() {
             self.crossbars.ports[input.port()].occupied &= !(1 << input.priority());
         }
-        handle
+        packet
     }
 
     /// A packet that has its credits goes to its link, or waits for it in the queue of the output.
@@ -330,12 +335,13 @@ impl Switches {
     }
 
     /// The link of an output is free.
+    #[inline(never)]
     pub fn transmit_from_output(&mut self, wires: &mut Wires, egress: PortIndex) {
         let waiting = wires.ports[egress].waiting;
         if waiting != 0 {
             let (handle, others_wait) = wires.take_next(egress, waiting);
-            let Packet { ingress, priority, .. } = wires.packets[handle];
-            let (input, packet) = (InputQueueIndex::of(ingress, priority), BufferedPacket::of(wires, handle));
+            let packet = BufferedPacket::of(wires, handle);
+            let input = InputQueueIndex::of(wires.packets[handle].ingress, packet.priority);
             self.leave_output(wires, input, egress, packet, others_wait);
         }
         self.serve_output(wires, egress);
