@@ -63,6 +63,17 @@ impl Scheduler {
         *deficit = if still_waits && has_share { *deficit - bytes as i32 } else { 0 };
     }
 
+    /// A packet of `bytes` passes a port where nothing waits: as if it were enqueued, picked and charged.
+    #[inline]
+    pub fn pass(&self, port: &mut Port, class: usize, bytes: u32) {
+        if self.strict & 1 << class == 0 {
+            port.turn = class as u8;
+        }
+        let queue = port.queue_mut(class);
+        queue.pass(bytes);
+        queue.deficit = 0;
+    }
+
     /// A class that is alone takes turn after turn: what others leave it is not held against it when they come.
     #[inline]
     fn turn_alone(&self, port: &mut Port, class: usize) -> usize {
@@ -126,6 +137,20 @@ mod tests {
         let shared = sent(&scheduler, &mut port, 0b11, 1_000);
         // Equal, but for the turn that had begun: one quantum and a frame.
         assert!(shared[0].abs_diff(shared[1]) <= 2 * u64::from(FRAME), "{shared:?}");
+    }
+
+    #[test]
+    fn a_packet_that_passes_leaves_a_port_as_one_that_is_picked_at_once() {
+        let scheduler = Scheduler::new(&Ets { weights: [50, 50, 0, 0, 0, 0, 0, 0], ..Ets::default() }, FRAME);
+        for class in [1, 7] {
+            let [mut passed, mut picked] = [port(), port()];
+            scheduler.pass(&mut passed, class, FRAME);
+            picked.queue_mut(class).pass(FRAME);
+            assert_eq!(scheduler.pick(&mut picked, 1 << class), class);
+            scheduler.charge(picked.queue_mut(class), class, FRAME, false);
+            let state = |port: &Port| (port.turn, port.queue(class).deficit, port.queue(class).bytes_max);
+            assert_eq!(state(&passed), state(&picked), "class {class}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use etherweave_engine::{Wires, event::Kind, packet::Handle, packet::Packet};
-use etherweave_kernel::indices::EndpointIndex;
+use etherweave_kernel::indices::{EndpointIndex, HostIndex};
 
 use super::message::Message;
 use crate::{Hosts, Nics};
@@ -65,8 +65,22 @@ impl Nics {
         let handle = wires.packets.insert(packet);
         self.start_route(wires, endpoint, handle);
         wires.totals.created += 1;
+        if self.is_passed_at_once(wires, host, class) {
+            let stored = wires.packets[handle].stored();
+            wires.constants.scheduler.pass(&mut wires.ports[port], class, stored);
+            return wires.start_towards(port, handle, None, |_, packet| packet.ingress);
+        }
         wires.ports[port].enqueue(class, &mut wires.packets, handle);
         self.kick(wires, port);
+    }
+
+    /// Whether a packet of a class need not wait at a host: nothing else does or is sent, and nothing stops it.
+    #[inline]
+    fn is_passed_at_once(&self, wires: &Wires, host: HostIndex, class: usize) -> bool {
+        let (host, port) = (&self.hosts[host], &wires.ports[self.hosts[host].port]);
+        let is_idle = port.busy_until <= wires.now && !port.free_scheduled && port.waiting | host.ready == 0;
+        // Under credits all classes are marked as paused. The interface of a host counts what it reads.
+        is_idle && port.paused_classes & 1 << class == 0 && self.times.interface.is_none()
     }
 }
 
