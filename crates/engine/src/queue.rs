@@ -295,11 +295,13 @@ impl EventQueue {
     fn unload(&mut self, bucket: usize) {
         let mut index = self.buckets.take(bucket);
         while let Some(chunk) = self.buckets.chunks.all.get(index as usize) {
-            // A copy of constant size is a few moves, of any other a call.
-            if chunk.start == 0 {
-                self.current.extend_from_slice(&chunk.events);
-            } else {
-                chunk.filled().iter().for_each(|event| self.current.push(*event));
+            // A copy of constant size is a few moves, of any other a call or a loop.
+            match chunk.start {
+                0 => self.current.extend_from_slice(&chunk.events),
+                1 => self.current.extend_from_slice(&chunk.events[1..]),
+                2 => self.current.extend_from_slice(&chunk.events[2..]),
+                3 => self.current.extend_from_slice(&chunk.events[3..]),
+                start => chunk.events[start as usize..].iter().for_each(|event| self.current.push(*event)),
             }
             index = self.buckets.chunks.release(index);
         }
