@@ -72,10 +72,35 @@ fn prefetch_line(address: *const i8) {
 #[cfg(not(target_arch = "x86_64"))]
 fn prefetch_line(_: *const i8) {}
 
+/// Memory that another thread may ask for, page by page.
+#[derive(Clone, Copy)]
+pub struct Room {
+    start: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// The huge pages that a vector has room for, if there are several.
+    pub fn of<T>(elements: &Vec<T>) -> Option<Room> {
+        let first = elements.as_ptr() as usize;
+        let start = first.next_multiple_of(HUGE);
+        let bytes = (first + elements.capacity() * size_of::<T>()).saturating_sub(start) / HUGE * HUGE;
+        (bytes > HUGE).then_some(Room { start, bytes })
+    }
+
+    /// Has the kernel clear its pages, one huge page after another, ahead of who fills it: that takes as long as to
+    /// fill it.
+    pub fn populate(self) {
+        (self.start..self.start + self.bytes).step_by(HUGE).for_each(|page| advise(page, HUGE, POPULATE));
+    }
+}
+
+/// Huge page [B].
+const HUGE: usize = 2 << 20;
+
 /// Asks the kernel for huge pages under all that a large vector has room for, and to move what is there into them:
 /// what is read at random then rarely misses the processor's table of pages.
 pub fn prefer_huge_pages<T>(elements: &Vec<T>) {
-    const HUGE: usize = 2 << 20;
     let first = elements.as_ptr() as usize;
     let start = first.next_multiple_of(HUGE);
     let huge_length = |length: usize| (first + length * size_of::<T>()).saturating_sub(start) / HUGE * HUGE;
@@ -90,6 +115,8 @@ pub fn prefer_huge_pages<T>(elements: &Vec<T>) {
 
 /// `MADV_HUGEPAGE` of Linux.
 const HUGE_PAGES: i32 = 14;
+/// `MADV_POPULATE_WRITE` of Linux 5.14; others know nothing of it.
+const POPULATE: i32 = 23;
 /// `MADV_COLLAPSE` of Linux 6.1; others know nothing of it.
 const COLLAPSE: i32 = 25;
 
@@ -100,9 +127,26 @@ fn advise(start: usize, length: usize, advice: i32) {
     unsafe extern "C" {
         fn madvise(start: usize, length: usize, advice: i32) -> i32;
     }
-    // SAFETY: both kinds of advice keep what the memory holds, and an error means that nothing was done.
+    // SAFETY: all kinds of advice keep what the memory holds, and an error means that nothing was done.
     let _ = unsafe { madvise(start, length, advice) };
 }
 
 #[cfg(not(target_os = "linux"))]
 fn advise(_: usize, _: usize, _: i32) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_another_thread_asks_for_keep_what_is_written_meanwhile() {
+        let mut numbers: Vec<u64> = Vec::with_capacity(3 * HUGE / size_of::<u64>());
+        let room = Room::of(&numbers).expect("it has room for two huge pages");
+        std::thread::scope(|scope| {
+            scope.spawn(move || room.populate());
+            numbers.extend(0..numbers.capacity() as u64);
+        });
+        assert!((0..).zip(&numbers).all(|(number, &written)| number == written));
+        assert!(Room::of(&vec![0_u8; HUGE]).is_none());
+    }
+}

@@ -11,7 +11,7 @@ use etherweave_host::{
     SinkState, SourceState, Thread, rss, rss::Socket,
 };
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
-use etherweave_kernel::memory::prefer_huge_pages;
+use etherweave_kernel::memory::{Room, prefer_huge_pages};
 use etherweave_kernel::on_threads;
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
 use etherweave_transport::{ShortQueue, tcp::port};
@@ -126,21 +126,27 @@ pub(super) fn add_endpoints(
         })
     };
     let ends: Vec<[EndpointId; 2]> = connections[numbers.clone()].iter().map(next).collect();
+    let has_helpers = layout.threads >= 2 * shards.len();
     on_threads(shards, |own, shard| {
+        let mut room = None;
         if numbers.start == 0 {
             // Room for all at once, in huge pages from the first touch on: to move them there later is a copy.
             let nics = &mut shard.hosts.nics;
             nics.states.expected = counts[own] as usize;
             nics.endpoints.reserve_exact(nics.states.expected);
             prefer_huge_pages(&nics.endpoints);
+            room = Room::of(&nics.endpoints).filter(|_| has_helpers);
         }
-        for (number, end) in numbers.clone().zip(&ends) {
-            for side in (0..2).filter(|&side| end[side].0 == own) {
-                let connection = (number, &connections[number]);
-                let endpoint = endpoint(experiment, layout, connection, (side, starts[number][side]), end, shard);
-                shard.hosts.nics.endpoints.push(endpoint);
+        std::thread::scope(|scope| {
+            room.map(|room| scope.spawn(move || room.populate()));
+            for (number, end) in numbers.clone().zip(&ends) {
+                for side in (0..2).filter(|&side| end[side].0 == own) {
+                    let connection = (number, &connections[number]);
+                    let endpoint = endpoint(experiment, layout, connection, (side, starts[number][side]), end, shard);
+                    shard.hosts.nics.endpoints.push(endpoint);
+                }
             }
-        }
+        });
     });
     ends
 }

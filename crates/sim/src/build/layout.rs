@@ -13,6 +13,8 @@ use etherweave_topology::{Node, Topology};
 pub(super) struct Layout {
     /// How many shards there are.
     pub shards: usize,
+    /// How many threads may build them: as many as there are shards, or more.
+    pub threads: usize,
     shard_of: Vec<u32>,
     first_port: Vec<u32>,
     hosts: usize,
@@ -36,7 +38,7 @@ impl Layout {
             shard_of[host.index()] = shard_of[topology.hosts() + switch.index()];
         }
         let first_port = number_ports(topology, shards, &shard_of);
-        Layout { shards, shard_of, first_port, hosts: topology.hosts() }
+        Layout { shards, threads: shards, shard_of, first_port, hosts: topology.hosts() }
     }
 
     fn index(&self, node: Node) -> usize {

@@ -193,8 +193,10 @@ impl Plan {
         let topology = &experiment.topology;
         // Rates of all connections are solved together; connections that exist briefly have both ends on one shard.
         let is_one = fluid::is_used(experiment) || worker.of == 1 && late_flows::are_crowds(experiment);
-        let threads = if is_one { 1 } else { threads };
-        let layout = Layout::new(topology, if worker.of > 1 { worker.of } else { threads });
+        let shards = if is_one { 1 } else { threads };
+        let mut layout = Layout::new(topology, if worker.of > 1 { worker.of } else { shards });
+        // What prepares a run of one shard may take all threads.
+        layout.threads = if worker.of > 1 { layout.shards } else { threads.max(1) };
         let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
         constants.has_packets = fluid::has_packets(experiment);
         constants.params.host.memory_rate =

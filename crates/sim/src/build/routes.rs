@@ -11,6 +11,9 @@ use super::{
     Experiment, Paths, branches, connections::PlannedConnection, fluid, layout::Layout, port_paths, too_large,
 };
 
+/// Connections of a thread: a thread costs as much as fewer.
+const CONNECTIONS_MIN: usize = 64;
+
 /// Appends the egress ports of both directions of every connection to the routes; gives where each begins.
 pub(super) fn plan(
     experiment: &Experiment,
@@ -33,8 +36,8 @@ pub(super) fn plan(
             return Ok((0..connections.len() as u32).map(|number| [2 * number, 2 * number + 1]).collect());
         }
     };
-    // Paths do not depend on each other: each thread of the run finds those of some consecutive connections.
-    let count = connections.len().div_ceil(layout.shards).max(1);
+    // Paths do not depend on each other: each thread finds those of some consecutive connections.
+    let count = connections.len().div_ceil(layout.threads).max(CONNECTIONS_MIN);
     let mut parts: Vec<Part<'_>> = connections.chunks(count).map(Part::of).collect();
     on_threads(&mut parts, |place, part| {
         let mut finder = PathFinder::default();
@@ -56,7 +59,11 @@ pub(super) fn plan(
         }
         let mut start = constants.routes.len();
         u32::try_from(start + routes.len()).map_err(|_| too_large("hops of connections"))?;
-        constants.routes.extend(routes);
+        // Routes may be millions: those of one thread are not copied.
+        match constants.routes.is_empty() {
+            true => constants.routes = routes,
+            false => constants.routes.extend(routes),
+        }
         let mut begins = lengths.into_iter().map(|length| {
             start += length as usize;
             start as u32 - length
