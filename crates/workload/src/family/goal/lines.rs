@@ -3,8 +3,8 @@
 /// Characters of a line in an error.
 const SHOWN_MAX: usize = 60;
 
-/// Words of most lines.
-const WORDS: usize = 8;
+/// Words of most lines: `l1: send 8b to 1 tag 0 cpu 0` has eleven.
+const WORDS: usize = 12;
 
 /// A line's number, from 1, its text and its words.
 pub(super) struct GoalLine<'a> {
