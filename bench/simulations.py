@@ -5,7 +5,9 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -145,6 +147,20 @@ with tempfile.TemporaryDirectory() as home:
         "run_peak_mib": round((peak_kib() - before) / 1024, 1),
     }))
 """
+FROM_GOAL = """
+import json, resource, sys, etherweave
+file, text, threads = sys.argv[1:]
+changed = {"job.0.workload": {"goal": {"file": text}}}
+summary = etherweave.run(file, changed, threads=int(threads)).summary
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({
+    "messages": summary["packets_delivered"],
+    "wall_s": round(summary["wall_s"], 3),
+    "setup_s": round(summary["setup_s"], 3),
+    "processor_s": round(used.ru_utime + used.ru_stime, 3),
+    "peak_mib": round(used.ru_maxrss / 1024, 1),
+}))
+"""
 COMPARED = """
 import json, sys, etherweave
 def run(changed):
@@ -191,6 +207,7 @@ def rows() -> list[Row]:
         "prototype": prototype,
         "trace_64": trace,
         "trace_64_in_file": trace_in_file,
+        "flow_dissemination_65536": dissemination,
         "caminos": peer,
         "uet_htsim": uet_htsim.compare,
         "study": study,
@@ -243,6 +260,31 @@ def trace_in_file() -> dict[str, Any]:
         **best,
         "operations_per_s_and_core": round(best["operations"] / best["wall_s"]),
     }
+
+
+def dissemination() -> dict[str, Any]:
+    """Run a GOAL text of 65,536 ranks in flow-level mode; with interpreter and result."""
+    with tempfile.TemporaryDirectory() as home:
+        text = Path(home) / "dissemination.goal"
+        text.write_text("".join(dissemination_lines(65_536)), encoding="utf-8")
+        file = str(HERE / "flow_ring_65536.toml")
+        begun = time.perf_counter()
+        run = child(FROM_GOAL, file, str(text), "2")
+        all_s = round(time.perf_counter() - begun, 3)
+    return {"row": "flow_dissemination_65536", "threads": 2, "all_s": all_s, **run}
+
+
+def dissemination_lines(ranks: int) -> Iterator[str]:
+    """Write a dissemination of 8 B, a round for each power of two: sends wait for receives."""
+    yield f"num_ranks {ranks}\n"
+    for rank in range(ranks):
+        yield f"rank {rank} {{\n"
+        for number in range((ranks - 1).bit_length()):
+            after, before = (rank + 2**number) % ranks, (rank - 2**number) % ranks
+            yield f"s{number}: send 8b to {after} tag {number}\n"
+            yield f"s{number} requires r{number - 1}\n" if number else ""
+            yield f"r{number}: recv 8b from {before} tag {number}\n"
+        yield "}\n"
 
 
 def speed(name: str) -> float:
