@@ -30,8 +30,7 @@ pub struct CreditCounters {
     pub priorities: u8,
     /// Bytes that one credit stands for.
     pub unit: u32,
-    /// What is added to the bytes of a packet on the wire, modulo 2^32, so that a division rounds those that it has in
-    /// a buffer up.
+    /// Summand to the bytes of a packet on the wire, modulo 2^32, by which a division rounds its bytes in a buffer up.
     rounding: u32,
 }
 
