@@ -110,11 +110,6 @@ impl TableCounts {
             compacted: RuleCount::of(&survey.compacted, capacity),
         }
     }
-
-    /// The entries of one plan, where the fabric can have it.
-    pub fn plan(&self, plan: PlanKind) -> Option<&PlanCount> {
-        self.plans.iter().find(|count| count.plan == plan)
-    }
 }
 
 impl TablesSpec {

@@ -10,7 +10,7 @@
 use etherweave_kernel::memory::{prefer_huge_pages, prefetch};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::Time;
 
 use super::event::{Event, EventKey, PrefetchHint};
 
@@ -195,11 +195,6 @@ impl EventQueue {
     pub fn pending(&self) -> impl Iterator<Item = &Event> {
         let listed = self.buckets.events().chain(self.pages.events());
         self.current.iter().chain(listed).chain(self.beyond.iter().map(|Reverse(Far(event))| event))
-    }
-
-    /// The span of one bucket.
-    pub fn bucket_span(&self) -> Duration {
-        Duration::from_ps(1 << self.shift)
     }
 
     /// Takes the fields of an event, not the event, so that [`EventQueue::push`] has them in registers.
@@ -456,7 +451,7 @@ impl Bitmap {
 
 #[cfg(test)]
 mod tests {
-    use etherweave_primitives::{Purpose, Stream};
+    use etherweave_primitives::{Duration, Purpose, Stream};
 
     use super::{super::event::Kind, *};
     use etherweave_kernel::indices::PortIndex;

@@ -22,10 +22,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// Names, in the order of [`Components::values`].
-    pub const NAMES: [&'static str; 6] = ["fixed", "ports", "modules", "buffers", "tables", "nics"];
-
-    /// The components in the order of [`Components::NAMES`].
+    /// The components, in the order of their fields.
     pub const fn values(&self) -> [Power; 6] {
         [self.fixed, self.ports, self.modules, self.buffers, self.tables, self.nics]
     }

@@ -23,7 +23,7 @@ pub use kind::{FieldLayout, PlanKind};
 pub use region::Region;
 use region::RegionTree;
 
-use crate::{ADDRESS_BITS, Mac, Ternary};
+use crate::{ADDRESS_BITS, Ternary};
 
 /// The values of a field before its width is known.
 struct FieldColumn {
@@ -90,11 +90,6 @@ impl AddressPlan {
     /// The address bits of a host.
     pub fn address(&self, host: HostId) -> u64 {
         self.addresses[host.index()]
-    }
-
-    /// The MAC address of a host.
-    pub fn mac(&self, host: HostId) -> Mac {
-        Mac::of_address(self.address(host))
     }
 
     /// How many hosts have addresses.

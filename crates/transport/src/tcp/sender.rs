@@ -1,6 +1,6 @@
 //! The sender of one direction of a connection.
 
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::Time;
 
 use super::recovery::{Frto, RecoveryPhase, Undo};
 use super::{
@@ -196,11 +196,6 @@ impl Sender {
         self.written - self.scoreboard.sent_to()
     }
 
-    /// Sent and not acknowledged cumulatively [B].
-    pub fn unacknowledged(&self) -> u64 {
-        self.scoreboard.outstanding()
-    }
-
     /// Returns the bytes in the network, as far as the sender knows [B].
     pub fn in_flight(&self) -> u64 {
         self.scoreboard.in_flight()
@@ -225,11 +220,6 @@ impl Sender {
     /// Congestion window [B].
     pub fn congestion_window(&self) -> u64 {
         self.congestion.window()
-    }
-
-    /// Smoothed round-trip time, once measured.
-    pub fn round_trip(&self) -> Option<Duration> {
-        self.round_trip.smoothed()
     }
 
     /// Returns the counters of events so far.

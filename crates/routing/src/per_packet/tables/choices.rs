@@ -93,11 +93,6 @@ impl CompiledRules {
     pub fn targets(&self, choice: &CompiledRule) -> &[Target] {
         &self.targets[choice.first_target as usize..][..usize::from(choice.targets)]
     }
-
-    /// Returns the memory of the choices [bytes].
-    pub fn bytes(&self) -> usize {
-        self.choices.len() * size_of::<CompiledRule>() + self.targets.len() * size_of::<Target>()
-    }
 }
 
 /// Chains in the making; equal ends are one.

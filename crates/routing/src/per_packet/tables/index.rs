@@ -79,11 +79,6 @@ impl Index {
         }
         found
     }
-
-    /// Returns the memory of the index [bytes].
-    pub fn bytes(&self) -> usize {
-        4 * (self.roots.len() + self.entries.len()) + self.nodes.len() * size_of::<IndexNode>()
-    }
 }
 
 /// An index in the making; equal nodes are one.

@@ -122,11 +122,6 @@ impl CompiledTables {
         let targets = self.look_up(switch, [src, dst], in_port, |_| false);
         pick(targets.expect("tables that are proved have a rule for every host"), 0, switch).port
     }
-
-    /// Returns the memory of the compiled tables [bytes].
-    pub fn bytes(&self) -> usize {
-        self.index.bytes() + self.choices.bytes() + 4 * self.addresses.len()
-    }
 }
 
 impl PacketRouting for CompiledTables {
