@@ -14,7 +14,7 @@ from etherweave.control.controller.roles import RoleTiming
 from etherweave.control.controller.server import ControllerOptions
 from etherweave.control.rules import FabricPlan
 
-PATIENCE_S = 120.0  # Of what happens at once, on a machine that is busy [s].
+PATIENCE_S = 120.0  # Limit of what takes no time on an idle machine [s].
 QUICK = ControllerOptions(port=0, probe_s=0.1, audit_s=3600, pace=RoleTiming(0.1, 0.35, 0.8))
 """The controller as it runs by itself, at a quicker pace, and without audits."""
 

@@ -1,4 +1,4 @@
-"""Ports for daemons that tests start, which cannot be told to choose one themselves."""
+"""Ports for daemons that tests start, and that have no option to choose one themselves."""
 
 import errno
 import random
