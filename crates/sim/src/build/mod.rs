@@ -112,7 +112,7 @@ impl Simulation {
             shard.wires.observes_departures =
                 shard.wires.constants.telemetry_switches > 0 || !shard.wires.captures.is_empty();
         }
-        if experiment.fingerprint || experiment.fast_forward.is_some() {
+        if experiment.fingerprint && experiment.fast_forward.is_none() {
             shards.iter_mut().for_each(|shard| shard.wires.fingerprint = Some(Fingerprint::default()));
         }
         let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();

@@ -15,8 +15,14 @@ use etherweave_workload::LoopPlace;
 use super::{FastForward, TurnedPlace};
 use crate::shard::Shard;
 
+/// Turns of messages among which a period is looked for before they are made longer.
+pub(super) const TURNS_MAX: usize = 128;
+
 /// Longest time between two looks at a run in which no message can be shortened, in steps.
 const WAIT_MAX: u64 = 16;
+
+/// Longest time between two turns of messages that are not compared, in steps.
+const PAUSE_MAX: u64 = 1024;
 
 /// Longest step.
 const LONGEST: Duration = Duration::from_ms(100);
@@ -71,11 +77,13 @@ impl MessagePlace {
 pub(super) struct OpenMessages {
     pub messages: Vec<MessagePlace>,
     key: u64,
+    /// Packet-hops since the start of the run.
+    hops: u64,
     /// Reason not to shorten them: of several the first of their order, on any number of threads.
     pub obstacle: Option<Obstacle>,
 }
 
-wire! { OpenMessages { messages, key, obstacle } }
+wire! { OpenMessages { messages, key, hops, obstacle } }
 
 /// Reason not to shorten messages: a job whose rank computes or waits, or what endpoints are about; the first counts.
 pub(super) type Obstacle = (u32, String);
@@ -85,6 +93,7 @@ impl OpenMessages {
     pub fn merge(&mut self, other: OpenMessages) {
         self.messages.extend(other.messages);
         self.key = self.key.wrapping_add(other.key);
+        self.hops += other.hops;
         self.obstacle = self.obstacle.take().into_iter().chain(other.obstacle).min();
     }
 
@@ -99,7 +108,7 @@ impl OpenMessages {
 
     /// Those of a shard.
     pub fn of(shard: &Shard, at: Time, jobs: &[String]) -> OpenMessages {
-        let mut open = OpenMessages::default();
+        let mut open = OpenMessages { hops: shard.wires.totals.hops, ..OpenMessages::default() };
         let busy = shard.hosts.processors.threads.iter().filter(|thread| !thread.waits_for_packets(at));
         let busy = busy.map(|thread| thread.job).min();
         open.obstacle = busy.map(|job| (job, format!("job {} computes, or waits for a time", jobs[job as usize])));
@@ -184,6 +193,11 @@ impl Stops {
         is_long
     }
 
+    /// Takes no turn before as much time as so many have lasted.
+    pub fn pause(&mut self, turns: u64) {
+        self.wait = PAUSE_MAX.min(turns);
+    }
+
     /// Makes turns longer, as a period may be that they have not shown, until other messages are in progress.
     pub fn lengthen(&mut self) {
         self.step = LONGEST.min(self.step * 2);
@@ -216,6 +230,7 @@ impl FastForward {
             None => self.stops.shorten(),
         }
         self.stops.obstruct(stop);
+        self.budget.pause(open.hops);
         let reason = open.obstacle.map(|(_, reason)| reason);
         self.is_between(reason.unwrap_or_else(|| "no message is acknowledged".to_owned()));
         None

@@ -12,18 +12,21 @@
 //! have counted is added to the report, and their time to all that follows. Where no rank is in a loop, packets of the
 //! messages in progress are the repetitions, and a skip shortens these messages.
 
+mod budget;
 mod candidate;
 mod messages;
 mod series;
 mod standing;
 
+use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_host::Role;
 use etherweave_kernel::Processes;
 use etherweave_primitives::{Duration, Time, mix};
 use etherweave_workload::{LoopPlace, Share};
 
+use budget::ComparisonBudget;
 use candidate::{Candidate, Passes, Places, fewest_messages};
-use messages::{MessagePlace, Stops, shorten};
+use messages::{MessagePlace, Stops, TURNS_MAX, shorten};
 pub use series::SkipLevel;
 use series::{Prospect, Series, Turn, parts, percent};
 use standing::{ExpectedTurn, Standing};
@@ -33,9 +36,6 @@ use crate::{loop_watch::LoopWatch, run::Simulation, run::StopReason, shard::Shar
 
 /// Cycles of congestion control that four batches have at least.
 const CYCLES_MIN: u64 = 8;
-
-/// Turns of messages among which a period is looked for before they are made longer.
-const TURNS_MAX: usize = 128;
 
 /// Runs a part of a run until a time, or until the watched loop turns.
 type Serve<'a> = &'a mut dyn FnMut(&mut Simulation, Time, bool) -> StopReason;
@@ -73,6 +73,7 @@ pub(crate) struct FastForward {
     from: Time,
     job: Option<(u32, u32)>,
     stops: Stops,
+    budget: ComparisonBudget,
     /// Messages in progress at the last turn; none at that of a loop.
     messages: Vec<MessagePlace>,
     series: Series,
@@ -101,13 +102,14 @@ impl FastForward {
         let (series, skips, shadows) = (Series::default(), Vec::new(), Vec::new());
         let (job, obstacle, candidates, shadow) = (None, None, [None, None], None);
         let (is_blocked, is_complete, has_turned, has_ended) = (false, true, false, false);
-        let stops = Stops::new(lookahead);
+        let (stops, budget) = (Stops::new(lookahead), ComparisonBudget::new());
         FastForward {
             limits,
             seed,
             from,
             job,
             stops,
+            budget,
             messages: Vec::new(),
             series,
             candidates,
@@ -175,9 +177,12 @@ impl FastForward {
     /// # Errors
     /// The reason why there is none, where it has a name.
     fn prospect(&self, level: SkipLevel, cycle: Duration) -> Result<Prospect, Option<String>> {
+        let is_within = level == SkipLevel::Steady && self.series.has_messages();
+        if is_within && !self.series.is_due() {
+            return Err(None);
+        }
         let prospect = self.series.prospect(level, self.limits.error, self.is_complete)?;
         let is_long = prospect.span >= cycle * CYCLES_MIN;
-        let is_within = level == SkipLevel::Steady && self.series.has_messages();
         let reason = || Some("batches of turns have fewer than two cycles of congestion control".to_owned());
         if is_within && !is_long { Err(reason()) } else { Ok(prospect) }
     }
@@ -208,8 +213,10 @@ impl Simulation {
         let reason = loop {
             let until = Time::from_ps(end.as_ps() - forward.skipped().as_ps());
             let is_in_loop = self.watch_loop(&mut forward, processes);
-            let needed = forward.needed();
-            self.shards.iter_mut().for_each(|shard| shard.skipped_work.needed = needed);
+            if is_in_loop || forward.series.len() == 0 {
+                let needed = forward.needed();
+                self.shards.iter_mut().for_each(|shard| shard.skipped_work.needed = needed);
+            }
             let is_whole = is_in_loop || forward.has_ended;
             let stop = if is_whole { until } else { forward.stops.next(&mut self.shards, processes).min(until) };
             let reason = serve(self, stop, !forward.has_ended);
@@ -217,7 +224,10 @@ impl Simulation {
                 StopReason::LoopTurned => self.turn(processes),
                 StopReason::TimeLimit if stop < until => {
                     match forward.message_turn((&self.shards, &self.names.jobs), stop, processes) {
-                        None => continue,
+                        None => {
+                            self.compare_arrivals(false);
+                            continue;
+                        }
                         turn => turn,
                     }
                 }
@@ -304,6 +314,22 @@ impl Simulation {
         let places = Places { loops, messages: open.messages };
         let goes_on = forward.stops.turn(at, packets, if is_of_loop { 0 } else { entities });
         forward.has_turned = true;
+        let is_complete = left_out.is_none();
+        if is_of_loop {
+            forward.budget.turn_of_loop(packets);
+        } else {
+            forward.budget.turn(packets, entities, forward.candidates[SkipLevel::Repeated as usize].is_some());
+        }
+        self.compare_arrivals(forward.budget.is_comparing && is_complete);
+        // Without an error, turns whose arrivals are not compared show nothing.
+        let is_comparing = digest.arrivals.is_some();
+        let is_paused = forward.limits.error == Share::NONE && !is_comparing;
+        if is_paused {
+            forward.restart();
+            if !is_of_loop && !forward.budget.is_comparing {
+                forward.stops.pause(forward.budget.turns_left());
+            }
+        }
         let key = |place: LoopPlace| (place.first, place.times);
         let is_other = |last: &Turn| key(last.place) != key(place) || last.place.done >= place.done;
         let messages = |all: &[MessagePlace]| all.iter().map(MessagePlace::message).collect::<Vec<_>>();
@@ -311,7 +337,8 @@ impl Simulation {
         if forward.series.last().is_some_and(is_other) || are_others || !goes_on {
             forward.restart();
         } else if !is_of_loop && forward.series.len() > forward.turns_max() {
-            forward.stops.lengthen();
+            // Where arrivals are not compared any more, little was found.
+            (0..if is_comparing { 1 } else { 2 }).for_each(|_| forward.stops.lengthen());
             forward.restart();
         }
         let packets = if has_streams { packets } else { 0 };
@@ -320,12 +347,13 @@ impl Simulation {
         let acknowledged = places.messages.iter().map(|message| message.acknowledged).collect();
         let windows = places.messages.iter().map(|message| message.window).collect();
         forward.series.push(Turn { time, place, digest, offsets, slow, waits_since, packets, acknowledged, windows });
-        let is_complete = left_out.is_none();
         forward.is_complete = is_complete;
         forward.has_ended = !is_complete && forward.limits.error == Share::NONE;
         forward.is_blocked = obstacle.is_some();
+        let is_kept = is_paused || !is_of_loop && !forward.series.is_due();
+        let kept = forward.obstacle.take().filter(|_| is_kept);
         let left_out = left_out.filter(|_| forward.limits.error == Share::NONE);
-        forward.obstacle = if forward.has_ended { left_out } else { obstacle.or(left_out) };
+        forward.obstacle = if forward.has_ended { left_out } else { obstacle.or(left_out).or(kept) };
         if forward.is_blocked || at < forward.from || forward.is_in_shadow(time, place) {
             forward.candidates = [None, None];
             return;
@@ -423,9 +451,17 @@ impl Simulation {
             return Ok(());
         }
         self.skip_repetitions(&passes, times, period);
+        forward.budget.skip(repeated.hops());
         forward.skips.push((row, repeated));
         forward.restart();
         Ok(())
+    }
+
+    /// Has digests have what arrives from now on, or leave it out.
+    fn compare_arrivals(&mut self, are_compared: bool) {
+        for shard in &mut self.shards {
+            shard.wires.fingerprint = are_compared.then(Fingerprint::default);
+        }
     }
 
     /// Moves all ranks forward, each job `times` times by its repetitions of a period, or shortens all messages by as

@@ -13,6 +13,9 @@ const BATCHES: usize = 4;
 /// Fewest turns of a batch.
 const BATCH_MIN: usize = 4;
 
+/// Turns from one comparison of batches to the next are at most one of so many of all, rounded up to a power of two.
+const COMPARISONS: usize = 16;
+
 /// Projections of the offsets between ranks.
 pub(super) const PROJECTIONS: usize = 8;
 /// Distance between mean offsets of the first batch and the last, as a share of the sum from batch to batch, from which
@@ -38,8 +41,8 @@ const QUICK_ACKS: usize = 6;
 /// Digest of the events from one turn of a loop to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Digest {
-    /// Arrivals of all packets: times from the turn before, places, kinds, lengths.
-    pub arrivals: Fingerprint,
+    /// Arrivals of all packets: times from the turn before, places, kinds, lengths; none where they are not compared.
+    pub arrivals: Option<Fingerprint>,
     /// States at the turn that arrivals do not show: of connections.
     pub connections: u64,
     /// States of ports and of receive buffers, and packets under way.
@@ -57,7 +60,7 @@ wire! { Digest { arrivals, connections, ports, deficits, draws, ranks } }
 impl Digest {
     /// Adds that of another part of the run.
     pub fn merge(&mut self, other: &Digest) {
-        self.arrivals.merge(&other.arrivals);
+        other.arrivals.iter().for_each(|other| self.arrivals.get_or_insert_default().merge(other));
         self.connections = self.connections.wrapping_add(other.connections);
         self.ports = self.ports.wrapping_add(other.ports);
         self.deficits = self.deficits.wrapping_add(other.deficits);
@@ -72,7 +75,7 @@ impl Digest {
 
     /// Name of the first part that differs from another.
     fn difference(&self, other: &Digest) -> Option<&'static str> {
-        let (own, others) = (self.arrivals, other.arrivals);
+        let (own, others) = (self.arrivals?, other.arrivals?);
         let is_equal_but_for_times = Fingerprint { time: others.time, ..own } == others;
         let differences = [
             ("packets that arrive", !is_equal_but_for_times),
@@ -161,6 +164,12 @@ impl Series {
         self.turns.len()
     }
 
+    /// Whether batches that end with the last turn are compared: the more turns there are, the rarer, as more are then
+    /// in each.
+    pub fn is_due(&self) -> bool {
+        self.len().is_multiple_of((self.len() / COMPARISONS).next_power_of_two())
+    }
+
     /// Name of the part in which the last turn differs from the one before it.
     pub fn difference(&self) -> Option<String> {
         let [before, last] = self.turns.last_chunk()?;
@@ -175,8 +184,9 @@ impl Series {
 
     fn repeats(&self, turn: usize, period: usize) -> bool {
         let done = |turn: usize| self.turns[turn].place.done;
-        let step = |turn: usize| (done(turn) - done(turn - 1), self.turns[turn].digest);
-        turn > period && step(turn) == step(turn - period)
+        let digest = |turn: usize| self.turns[turn].digest;
+        let step = |turn: usize| (done(turn) - done(turn - 1), digest(turn));
+        turn > period && digest(turn).arrivals.is_some() && step(turn) == step(turn - period)
     }
 
     /// Expectation of turns to come; `is_complete` says whether digests have all that matters.
@@ -450,7 +460,8 @@ mod tests {
         for (done, (span, states)) in (0..).zip(spans) {
             time += Duration::from_ps(span);
             let place = LoopPlace { first: 0, times: 1000, done };
-            let digest = Digest { connections: states, ..Digest::default() };
+            let arrivals = Some(Fingerprint::default());
+            let digest = Digest { arrivals, connections: states, ..Digest::default() };
             let (offsets, slow, waits_since) = ([0; PROJECTIONS], [0; SLOW.len()], Time::MAX);
             let (packets, acknowledged, windows) = (0, Vec::new(), Vec::new());
             series.push(Turn { time, place, digest, offsets, slow, waits_since, packets, acknowledged, windows });

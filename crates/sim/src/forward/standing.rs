@@ -90,11 +90,9 @@ impl Standing {
     /// State of a shard at a time, at a turn of a loop or of messages; digests begin anew.
     fn take(shard: &mut Shard, at: Time, expected: Option<ExpectedTurn>, jobs: &[String]) -> Standing {
         let (slow, waits_since) = slow(shard, at, shard.wires.fingerprint_from);
-        let arrivals = shard.wires.fingerprint.replace(Fingerprint::default()).unwrap_or_default();
+        let arrivals = shard.wires.fingerprint.take();
         shard.wires.fingerprint_from = at;
-        let (connections, ports) = (connections(shard, at, expected.is_none()), ports(shard, at));
-        let (deficits, draws) = (deficits(shard), shard.wires.marking_draws);
-        let digest = Digest { arrivals, connections, ports, deficits, draws, ranks: 0 };
+        let digest = arrivals.map_or(Digest::default(), |own| digest(shard, at, own, expected.is_none()));
         let (left_out, packets) = (left_out(shard, at).map(str::to_owned), shard.wires.totals.hops);
         let entities = (shard.wires.ports.len() + shard.hosts.nics.endpoints.len()) as u64;
         let priorities = packet_priorities(shard);
@@ -208,6 +206,12 @@ impl Simulation {
         all.open.messages.sort_unstable_by_key(|message| message.sender);
         all
     }
+}
+
+/// Digest of what arrives until a time, `within` messages of which any rest may be left.
+fn digest(shard: &Shard, at: Time, arrivals: Fingerprint, within: bool) -> Digest {
+    let (connections, ports, deficits) = (connections(shard, at, within), ports(shard, at), deficits(shard));
+    Digest { arrivals: Some(arrivals), connections, ports, deficits, draws: shard.wires.marking_draws, ranks: 0 }
 }
 
 /// Sum over states of connections that arrivals do not show, `within` messages of which any rest may be left.

@@ -62,6 +62,11 @@ impl Repeated {
         (self.after.totals.events - self.before.totals.events) * self.times
     }
 
+    /// Packet-hops of all repetitions.
+    pub fn hops(&self) -> u64 {
+        (self.after.totals.hops - self.before.totals.hops) * self.times
+    }
+
     /// A count at the end of the run.
     fn count(&self, own: &mut u64, before: u64, after: u64) {
         *own += (after - before) * self.times;
