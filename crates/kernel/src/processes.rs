@@ -37,11 +37,6 @@ impl Processes {
         self.worker.of > 1
     }
 
-    /// Whether this one prints and writes.
-    pub fn is_first(&self) -> bool {
-        self.worker.number == 0
-    }
-
     /// One value from every process, in their order, to all.
     pub fn share<T: Wire>(&self, own: T) -> Vec<T> {
         self.collect(own, self.worker.of)

@@ -30,6 +30,7 @@ mod params;
 mod power;
 mod random;
 mod shipped;
+mod text_form;
 mod time;
 mod unit;
 

@@ -2,8 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::InputError;
 use crate::unit::{invalid, misread, no_number, scaled};
+use crate::{InputError, text_form};
 
 /// Millionths in one unit of a currency: a kilowatt-hour costs less than a hundredth.
 const MILLIONTHS: u64 = 1_000_000;
@@ -125,42 +125,12 @@ impl FromStr for Money {
     }
 }
 
-impl serde::Serialize for Money {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for Money {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor)
-    }
-}
-
-/// Accepts strings; the error for a bare number names a currency.
-struct TextVisitor;
-
-impl serde::de::Visitor<'_> for TextVisitor {
-    type Value = Money;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a price as a string with its currency, such as \"1250 USD\"")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Money, E> {
-        text.parse().map_err(|error| invalid(&error))
-    }
-}
-
-impl schemars::JsonSchema for Money {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Money".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)? ?[A-Z]{3}$" })
-    }
-}
+text_form!(
+    Money,
+    "a price as a string with its currency, such as \"1250 USD\"",
+    "^[0-9]+(\\.[0-9]+)? ?[A-Z]{3}$",
+    |error| invalid(&error)
+);
 
 #[cfg(test)]
 mod tests {

@@ -27,11 +27,6 @@ impl Power {
         Power(w.saturating_mul(1_000_000))
     }
 
-    /// Microwatts.
-    pub const fn as_uw(self) -> u64 {
-        self.0
-    }
-
     /// Watts, for tables and figures.
     pub fn as_w_f64(self) -> f64 {
         self.0 as f64 / 1e6
@@ -55,11 +50,6 @@ impl Energy {
     /// So many attojoules.
     pub const fn from_aj(aj: u64) -> Energy {
         Energy(aj)
-    }
-
-    /// Attojoules.
-    pub const fn as_aj(self) -> u64 {
-        self.0
     }
 
     /// Returns the power that so many acts per second draw, rounded to the nearest microwatt.

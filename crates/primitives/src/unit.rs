@@ -118,9 +118,9 @@ pub(crate) fn display<U: Unit>(value: U, f: &mut fmt::Formatter<'_>) -> fmt::Res
     write!(f, "{}{suffix}", base / scale)
 }
 
-/// Text form, serde and schema of a unit type, all from its suffix list.
+/// Text form of a unit type, all from its suffix list.
 macro_rules! impl_text_form {
-    ($unit:ty) => {
+    ($unit:ident) => {
         impl std::str::FromStr for $unit {
             type Err = crate::InputError;
             fn from_str(text: &str) -> Result<Self, crate::InputError> {
@@ -134,49 +134,21 @@ macro_rules! impl_text_form {
             }
         }
 
-        impl serde::Serialize for $unit {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $unit {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(crate::unit::TextVisitor(std::marker::PhantomData::<$unit>))
-            }
-        }
-
-        impl schemars::JsonSchema for $unit {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($unit).into()
-            }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                crate::unit::schema::<$unit>()
-            }
-        }
+        $crate::text_form!($unit, crate::unit::expected::<$unit>(), crate::unit::pattern::<$unit>(), |error| {
+            crate::unit::invalid(&error)
+        });
     };
 }
 pub(crate) use impl_text_form;
 
 /// A string pattern: digits, then one of the suffixes.
-pub(crate) fn schema<U: Unit>() -> schemars::Schema {
+pub(crate) fn pattern<U: Unit>() -> String {
     let suffixes: Vec<_> = U::SUFFIXES.iter().chain(U::ALIASES).map(|&(suffix, _)| suffix).collect();
-    let pattern = format!("^[0-9]+(\\.[0-9]+)? ?({})$", suffixes.join("|"));
-    schemars::json_schema!({ "type": "string", "pattern": pattern })
+    format!("^[0-9]+(\\.[0-9]+)? ?({})$", suffixes.join("|"))
 }
 
-/// Accepts strings; the error for a bare number names a unit.
-pub(crate) struct TextVisitor<U>(pub std::marker::PhantomData<U>);
-
-impl<U: Unit + std::str::FromStr<Err = InputError>> serde::de::Visitor<'_> for TextVisitor<U> {
-    type Value = U;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &(suffix, _) = U::SUFFIXES.last().expect("every unit has a suffix");
-        write!(f, "a {} as a string with its unit, such as \"1{suffix}\"", U::NAME)
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<U, E> {
-        text.parse().map_err(|error| invalid(&error))
-    }
+/// Returns what is expected in place of anything but a string: a bare number lacks its unit.
+pub(crate) fn expected<U: Unit>() -> String {
+    let &(suffix, _) = U::SUFFIXES.last().expect("every unit has a suffix");
+    format!("a {} as a string with its unit, such as \"1{suffix}\"", U::NAME)
 }

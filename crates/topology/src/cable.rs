@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use etherweave_primitives::{BitRate, Length};
+use etherweave_primitives::{BitRate, Length, text_form};
 
 /// Medium that carries the signal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -101,43 +101,12 @@ impl FromStr for Cable {
     }
 }
 
-impl serde::Serialize for Cable {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for Cable {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor)
-    }
-}
-
-/// Accepts strings; the error about a bare number names the missing unit.
-struct TextVisitor;
-
-impl serde::de::Visitor<'_> for TextVisitor {
-    type Value = Cable;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a cable as a string, such as \"3m\" or \"20m optical\"")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Cable, E> {
-        text.parse().map_err(E::custom)
-    }
-}
-
-impl schemars::JsonSchema for Cable {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Cable".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let pattern = "^[0-9]+(\\.[0-9]+)? ?(mm|cm|m|km)( (copper|optical))?$";
-        schemars::json_schema!({ "type": "string", "pattern": pattern })
-    }
-}
+text_form!(
+    Cable,
+    "a cable as a string, such as \"3m\" or \"20m optical\"",
+    "^[0-9]+(\\.[0-9]+)? ?(mm|cm|m|km)( (copper|optical))?$",
+    serde::de::Error::custom
+);
 
 #[cfg(test)]
 mod tests {
