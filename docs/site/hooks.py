@@ -52,7 +52,7 @@ def _notebooks() -> dict[str, str]:
 
 def _notebook(path: Path, home: Path) -> notebooks.Notebook:
     """Execute a notebook; with ETHERWEAVE_QUICK_SITE=1, take it as it is kept, without figures."""
-    is_quick = os.environ.get("ETHERWEAVE_QUICK_SITE")
+    is_quick = os.environ.get("ETHERWEAVE_QUICK_SITE") == "1"
     return notebooks.read(path) if is_quick else notebooks.execute(path, home)
 
 

@@ -94,7 +94,7 @@ def test_a_directory_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyP
             BenchmarkCommand(
                 *(Start.CLIENT_SERVER, ("true",), ("sh", "-c", "echo no >&2; exit 3", "{port}"))
             ),
-            "no",
+            "server sh: ended with 3 before it listened; no",
         ),
         (
             BenchmarkCommand(Start.CLIENT_SERVER, ("true",), ("sleep", "60")),
@@ -186,7 +186,7 @@ from etherweave.bench.launchers.launcher import LaunchJob
 from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import this_machine
 command = BenchmarkCommand(Start.ALONE, ("sh", "-c", "touch started; sleep 600; : " + sys.argv[2]))
-job = LaunchJob(command, ("localhost",), 1, Path(sys.argv[1]), 60.0)
+job = LaunchJob(command, ("localhost",), 1, Path(sys.argv[1]), 600.0)
 print(launcher(this_machine()).launch(job).ending)
 """
 

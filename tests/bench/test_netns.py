@@ -123,14 +123,15 @@ def test_a_shape_that_the_kernel_refuses_is_reported_and_leaves_nothing(tmp_path
 
 
 def test_at_the_limit_programs_may_tidy_up_before_their_host_goes(tmp_path: Path) -> None:
-    script = "trap 'ip -brief address show h0 > tidied; exit' TERM; while :; do sleep 0.05; done"
-    command, tidied = BenchmarkCommand(Start.ALONE, ("sh", "-c", script)), tmp_path / "tidied"
+    tidy = "trap 'ip -brief address show h0 > tidied; exit' TERM"
+    script = f"{tidy}; touch ready; while :; do sleep 0.05; done"
+    command, ready = BenchmarkCommand(Start.ALONE, ("sh", "-c", script)), tmp_path / "ready"
     for limit_s in (1.0, 10.0, 100.0):  # A busy machine may end it before it has set its trap.
         job = LaunchJob(command, ("n1",), 1, tmp_path, limit_s)
         assert launcher(site()).launch(job).ending is Ending.TIMED_OUT
-        if tidied.exists():
+        if ready.exists():
             break
-    assert "10.213.0.1/16" in tidied.read_text()
+    assert "10.213.0.1/16" in (tmp_path / "tidied").read_text()
 
 
 LAUNCHING = """
@@ -142,7 +143,7 @@ from etherweave.bench.programs.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteFabric, SiteHost
 site = ClusterSite("x", "netns", (SiteHost("n1", "n1"),))
 command = BenchmarkCommand(Start.ALONE, ("sh", "-c", "touch started; sleep 600"))
-launcher(site).launch(LaunchJob(command, ("n1",), 1, Path(sys.argv[1]), 60.0))
+launcher(site).launch(LaunchJob(command, ("n1",), 1, Path(sys.argv[1]), 600.0))
 """
 
 

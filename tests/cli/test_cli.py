@@ -125,6 +125,18 @@ def test_a_capture_that_cannot_be_written_fails_before_the_run(tmp_path: Path) -
     assert "File name too long" in done.stderr
 
 
+def test_a_capture_whose_reader_stops_is_a_line_of_its_own(tmp_path: Path) -> None:
+    pipe = tmp_path / "frames"
+    os.mkfifo(pipe)
+    words = [*command_line.COMMAND, "run", SCENARIOS / "first.toml", "--pcap", f"host0={pipe}"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        with pipe.open("rb") as reader:
+            reader.read(1)
+        _, errors = process.communicate()
+    assert (process.returncode, errors.count("Broken pipe")) == (2, 1)
+    assert "Traceback" not in errors
+
+
 def test_each_capture_has_its_own_file_with_its_host_in_it(tmp_path: Path) -> None:
     files = {host: tmp_path / f"{host}.pcapng" for host in ("host0", "host1")}
     captures = [part for host in files for part in ("--pcap", f"{host}={files[host]}")]

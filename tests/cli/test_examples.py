@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.cli import verbs
 from etherweave.cli.manual import below, commands, program
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
@@ -76,3 +77,11 @@ def test_a_command_of_a_guide_names_options_that_there_are(words: list[str]) -> 
 def test_a_command_that_is_wrong_is_noticed(words: str) -> None:
     with pytest.raises(Exception, match=r"."):
         understood(words.split())
+
+
+def test_examples_are_those_of_verbs() -> None:
+    text = Path(verbs.__file__).with_name("examples.txt").read_text(encoding="utf-8")
+    listed = re.findall(r"^\[(.+)\]$", text, re.MULTILINE)
+    assert {words for line in listed for words in line.split(", ")} <= {
+        name for name, _ in commands()
+    }

@@ -6,11 +6,11 @@ import socket
 from contextlib import ExitStack
 
 RANGE = range(10_000, 32_000)
-"""Ports that no kernel gives to a program that asks for any: the daemon binds its own later."""
+"""Ports outside the range that Linux by default gives to programs which ask for any."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of loopback that nobody has bound, drawn so that two tests hardly meet."""
+    """Return ports of loopback that nobody has bound, at random: two tests rarely draw the same."""
     with ExitStack() as stack:
         return [_bound(stack) for _ in range(count)]
 

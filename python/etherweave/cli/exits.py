@@ -95,9 +95,11 @@ def mistakes(
     except failures as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
-    except BrokenPipeError:  # whoever reads the output has enough; click ends without a word
-        raise
     except OSError as error:
+        # Whoever reads the output has enough, and click ends without a word; the core's have no
+        # number, and are of another file.
+        if isinstance(error, BrokenPipeError) and error.errno:
+            raise
         reject(os_error(error))
     except kinds as error:
         text = error.args[0] if isinstance(error, KeyError) else error

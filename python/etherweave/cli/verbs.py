@@ -221,7 +221,7 @@ def _nested(words: str, verbs: typer.Typer) -> Any:
 def _examples() -> dict[str, str]:
     """Read the examples of all verbs, by their words."""
     text = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8")
-    blocks = (block.partition("]\n") for block in text.rstrip().split("\n\n["))
+    blocks = (block.partition("]\n") for block in text.rstrip().split("\n\n[")[1:])
     return {
         words: f"Examples:\n{lines}" for names, _, lines in blocks for words in names.split(", ")
     }

@@ -11,11 +11,11 @@ class SlurmError(Exception):
     """A command of Slurm failed; the text is the reason."""
 
 
-def slurm(*words: str) -> str:
+def slurm(*words: str, patience_s: float = _PATIENCE_S) -> str:
     """Carry out a command of Slurm and return what it prints; raises ``SlurmError``."""
     try:
         done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience_s
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SlurmError(f"{words[0]}: {error}") from None

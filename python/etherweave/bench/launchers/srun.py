@@ -102,7 +102,7 @@ def cancel(allocation: str) -> None:
 def _called(*words: str) -> str:
     """Run a command of Slurm and return what it prints; nothing if it fails."""
     with suppress(SlurmError):
-        return slurm(*words).strip()
+        return slurm(*words, patience_s=_PATIENCE_S).strip()
     return ""
 
 

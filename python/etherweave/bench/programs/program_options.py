@@ -39,7 +39,9 @@ KINDS: dict[str, list[Any]] = tomllib.loads(
     files("etherweave.bench.programs").joinpath("kinds.toml").read_text(encoding="utf-8")
 )
 """Values by kind: what they match, what a refusal says, and the largest where there is one."""
-MAXIMA: Mapping[str, float] = {kind: most for kind, (_, _, *rest) in KINDS.items() for most in rest}
+MAXIMA: Mapping[str, float] = {
+    kind: maximum for kind, (_, _, *rest) in KINDS.items() for maximum in rest
+}
 """Largest values by kind, where an option declares none."""
 FIELDS = {
     "--size": "size_max",
