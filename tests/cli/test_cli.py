@@ -128,8 +128,9 @@ def test_a_capture_that_cannot_be_written_fails_before_the_run(tmp_path: Path) -
 def test_a_capture_whose_reader_stops_is_a_line_of_its_own(tmp_path: Path) -> None:
     pipe = tmp_path / "frames"
     os.mkfifo(pipe)
-    words = [*command_line.COMMAND, "run", SCENARIOS / "first.toml", "--pcap", f"host0={pipe}"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+    words = ["run", str(SCENARIOS / "first.toml"), "--pcap", f"host0={pipe}"]
+    command = [*command_line.COMMAND, *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         with pipe.open("rb") as reader:
             reader.read(1)
         _, errors = process.communicate()

@@ -17,7 +17,7 @@ pub(super) struct ComparisonBudget {
     hops: u64,
     /// Packet-hops from the last but one to the last.
     turn: u64,
-    /// What a turn costs beside its packet-hops, in such: one for each port and connection.
+    /// Cost of a turn beside its packet-hops, in such: one for each port and connection.
     entities: u64,
     /// Packet-hops that were compared beside free turns, and what that cost beside them.
     compared: u64,

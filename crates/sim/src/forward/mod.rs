@@ -225,7 +225,7 @@ impl Simulation {
                 StopReason::TimeLimit if stop < until => {
                     match forward.message_turn((&self.shards, &self.names.jobs), stop, processes) {
                         None => {
-                            self.compare_arrivals(false);
+                            compare_arrivals(&mut self.shards, false);
                             continue;
                         }
                         turn => turn,
@@ -320,7 +320,7 @@ impl Simulation {
         } else {
             forward.budget.turn(packets, entities, forward.candidates[SkipLevel::Repeated as usize].is_some());
         }
-        self.compare_arrivals(forward.budget.is_comparing && is_complete);
+        compare_arrivals(&mut self.shards, forward.budget.is_comparing && is_complete);
         // Without an error, turns whose arrivals are not compared show nothing.
         let is_comparing = digest.arrivals.is_some();
         let is_paused = forward.limits.error == Share::NONE && !is_comparing;
@@ -457,13 +457,6 @@ impl Simulation {
         Ok(())
     }
 
-    /// Has digests have what arrives from now on, or leave it out.
-    fn compare_arrivals(&mut self, are_compared: bool) {
-        for shard in &mut self.shards {
-            shard.wires.fingerprint = are_compared.then(Fingerprint::default);
-        }
-    }
-
     /// Moves all ranks forward, each job `times` times by its repetitions of a period, or shortens all messages by as
     /// much.
     fn skip_repetitions(&mut self, Passes { loops, messages }: &Passes, times: u32, period: Duration) {
@@ -483,4 +476,9 @@ impl Simulation {
             }
         }
     }
+}
+
+/// Has digests have what arrives from now on, or leave it out.
+fn compare_arrivals(shards: &mut [Shard], are_compared: bool) {
+    shards.iter_mut().for_each(|shard| shard.wires.fingerprint = are_compared.then(Fingerprint::default));
 }
