@@ -298,7 +298,7 @@ impl Fabric {
         let Some(reduction) = self.scenario.switch.reduction.as_ref().filter(|_| !self.scenario.job.is_empty()) else {
             return Ok(design);
         };
-        match experiment(&self.document, &self.scenario, self.topology.clone(), &[], 1) {
+        match experiment(&self.document, &self.scenario, self.topology.clone(), &[]) {
             Err(error) => design.missing.push(format!("reduction in the network: {error}")),
             Ok(experiment) => {
                 let costs = tree_costs(&experiment).map_err(|errors| self.document.locate(errors))?;

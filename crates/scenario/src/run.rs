@@ -79,7 +79,6 @@ impl Run {
         let (document, mut scenario) = read(text, origin, overrides)?;
         let notes = prototypes::bring(&mut scenario, &options).map_err(|error| document.locate(error))?;
         let threads = if notes.is_empty() { options.threads.max(1) } else { 1 };
-        scenario.job.iter_mut().for_each(|job| job.workload.read_on(threads));
         let limit = MemoryLimit::of(options.memory_limit).map_err(|error| document.elsewhere(error))?;
         let snap_length = snap_length(options.snap_length).map_err(|error| document.elsewhere(error))?;
         let topology = generate(&scenario).map_err(|error| document.locate(error))?;
@@ -87,7 +86,7 @@ impl Run {
         let known = estimate::of_sound_jobs(&scenario, &topology, options.capture.len(), snap_length);
         let (mut estimate, _) = known.map_err(|error| document.locate(error))?;
         estimate.check(&limit).map_err(|error| document.locate(error))?;
-        let experiment = experiment(&document, &scenario, topology, options.capture, threads)?;
+        let experiment = experiment(&document, &scenario, topology, options.capture)?;
         let again = again(&scenario, &experiment, options.process).map_err(|error| document.locate(error))?;
         let run_warnings = check::warnings(&scenario, &experiment.topology);
         let placement_warnings = nodes::placement_warnings(&scenario, &experiment.jobs);

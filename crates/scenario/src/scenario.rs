@@ -301,7 +301,6 @@ pub(crate) fn experiment(
     scenario: &Scenario,
     topology: Topology,
     capture: &[String],
-    threads: usize,
 ) -> Result<Experiment, ScenarioError> {
     let locate = |errors: InputErrors| document.locate(errors);
     let capture: Result<Vec<ChannelId>, _> = capture.iter().map(|name| port_named(&topology, name)).collect();
@@ -311,12 +310,11 @@ pub(crate) fn experiment(
     let outages = errors.check(faults::outages(&scenario.faults, &topology));
     let degraded = errors.check(faults::degraded(scenario, &topology));
     let storms = errors.check(faults::storms(scenario, &topology));
-    let paths = || outages.as_ref().map(|outages| routing::paths(scenario, &topology, outages));
-    let (jobs, made) = with_paths(threads, || jobs(scenario, &topology), paths);
-    let jobs = errors.check(jobs);
+    let jobs = errors.check(jobs(scenario, &topology));
     let sampling = errors.check(sampling::sampling(scenario, &topology));
-    // Tables of a large fabric take seconds: one thread makes none for jobs that have a mistake.
-    let paths = jobs.as_ref().and_then(|_| errors.check(made.unwrap_or_else(paths)?));
+    // Tables of a large fabric take seconds: none are made for jobs that have a mistake.
+    let ready = jobs.as_ref().and(outages.as_ref());
+    let paths = ready.and_then(|outages| errors.check(routing::paths(scenario, &topology, outages)));
     let (Some(paths), Some(outages), Some(degraded), Some(storms), Some(mut jobs), Some(sampling), Some(())) =
         (paths, outages, degraded, storms, jobs, sampling, ports)
     else {
@@ -343,17 +341,6 @@ pub(crate) fn experiment(
         fingerprint: scenario.run.fingerprint,
         fast_forward: scenario.run.fast_forward.as_ref().map(FastForwardSpec::limits),
         topology,
-    })
-}
-
-/// Jobs; where there are several threads, one of them makes paths meanwhile.
-fn with_paths<J, P: Send>(threads: usize, jobs: impl FnOnce() -> J, paths: impl Fn() -> P + Sync) -> (J, Option<P>) {
-    if threads < 2 {
-        return (jobs(), None);
-    }
-    std::thread::scope(|scope| {
-        let paths = scope.spawn(&paths);
-        (jobs(), Some(paths.join().expect("tables are made without a panic")))
     })
 }
 

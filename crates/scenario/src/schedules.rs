@@ -100,7 +100,7 @@ impl Schedules {
         let limit = MemoryLimit::of(None).map_err(|error| document.elsewhere(error))?;
         let topology = generate(&scenario).map_err(|error| document.locate(error))?;
         estimate::programs(&scenario, &topology).check(&limit).map_err(|error| document.locate(error))?;
-        let experiment = experiment(&document, &scenario, topology, &[], 1)?;
+        let experiment = experiment(&document, &scenario, topology, &[])?;
         let topology = &experiment.topology;
         let rates = experiment.jobs.iter().flat_map(|job| &job.hosts).map(|&host| rate_bps(topology, host));
         let rate_bps = rates.min().unwrap_or(0);

@@ -75,9 +75,6 @@ pub trait Generator {
     /// Sets what is not stated and depends on other parameters.
     fn complete(&mut self) {}
 
-    /// Has so many threads read its files, where several can.
-    fn read_on(&mut self, _threads: usize) {}
-
     /// Rate that the fabric sets, where it is left open, and what it is taken from.
     fn open_rate(&mut self) -> Option<(LoadOf, &mut Option<BitRate>)> {
         None

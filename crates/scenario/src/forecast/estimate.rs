@@ -173,7 +173,7 @@ pub fn foresee(text: &str, origin: &str, overrides: &[(String, String)]) -> Resu
     let derived = transports::derived(&scenario, &topology);
     let estimate = run(&scenario, &topology, 0, None).map_err(|error| document.locate(error))?;
     if estimate.memory_bytes <= PLANNED_BYTES_MAX && estimate.setup_s <= PLANNED_S_MAX {
-        let experiment = experiment(&document, &scenario, topology, &[], 1)?;
+        let experiment = experiment(&document, &scenario, topology, &[])?;
         Simulation::check(&experiment).map_err(|error| document.locate(error))?;
         warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));
     }

@@ -66,9 +66,6 @@ params! {
         /// The file, once it is open; in place of the text.
         #[serde(skip)]
         pub content: Option<TraceFile> = None,
-        /// Threads that may read it.
-        #[serde(skip)]
-        pub readers: usize = 1,
     }
 }
 
@@ -120,10 +117,6 @@ impl Generator for Goal {
             burst_bytes: u64::MAX,
             rest_ps: None,
         })
-    }
-
-    fn read_on(&mut self, threads: usize) {
-        self.readers = threads;
     }
 
     /// Labels of sends, and tags.
@@ -188,8 +181,8 @@ impl Goal {
     pub fn graphs(&self) -> Result<Vec<Arc<Graph>>, InputError> {
         at_least("iterations", self.iterations, 1)?;
         let (key, graphs) = match &self.content {
-            None => ("text", reader::read(&self.text, self.readers)?),
-            Some(file) => ("file", of_file(file, self.readers)?),
+            None => ("text", reader::read(&self.text)?),
+            Some(file) => ("file", of_file(file)?),
         };
         let graphs: Vec<Arc<Graph>> = graphs.into_iter().map(Arc::new).collect();
         check_graphs(&graphs).map_err(|error| InputError { key: key.to_owned(), ..error })?;
@@ -242,14 +235,14 @@ fn counts_of(text: &[u8]) -> (u64, u64) {
 }
 
 /// The graphs of a text, in memory, or of a binary, in its file.
-fn of_file(file: &TraceFile, readers: usize) -> Result<Vec<Graph>, InputError> {
+fn of_file(file: &TraceFile) -> Result<Vec<Graph>, InputError> {
     if Goal::is_binary(&file.head(binary::MAGIC_BYTES as u64)?) {
         return binary::open(file);
     }
     let bytes = file.head(u64::MAX)?;
     let text = str::from_utf8(&bytes)
         .map_err(|error| InputError::new("file", format!("byte {}: no UTF-8", error.valid_up_to()), "GOAL"))?;
-    reader::read(text, readers).map_err(|error| InputError { key: "file".to_owned(), ..error })
+    reader::read(text).map_err(|error| InputError { key: "file".to_owned(), ..error })
 }
 
 /// Gives a graph streams up to number `cpu`.

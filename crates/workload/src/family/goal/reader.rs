@@ -14,11 +14,6 @@ use crate::{Graph, GraphBuilder, GraphOp, NodeId, graph::OwnMessage, graph::OwnM
 /// Longest line of a text that is converted [B].
 const LINE_MAX: u64 = 1 << 20;
 
-/// Shortest text of a thread [B]: less is read sooner than a thread begins.
-const PIECE_MIN: usize = 1 << 18;
-/// Beginning of a rank, behind the end of the line before.
-const BEGINNING: &[u8] = b"\nrank ";
-
 struct Reader {
     lines: LineReader,
     /// How many ranks there are; not known before the first line.
@@ -61,73 +56,17 @@ fn ranks(first: &GoalLine<'_>) -> Option<u64> {
     count.parse().ok()
 }
 
-/// Graphs of all ranks, which so many threads read.
-pub(super) fn read(text: &str, threads: usize) -> Result<Vec<Graph>, InputError> {
-    let pieces = pieces(text, threads);
-    let ranks = announced_ranks(text).filter(|ranks| pieces.len() > 1 && (1..=RANKS_MAX).contains(ranks));
-    // A text with a mistake is read again from its beginning, as one, so that it says where.
-    match ranks.and_then(|ranks| read_pieces(&pieces, ranks)) {
-        Some(graphs) => Ok(graphs),
-        None => {
-            read_piece(text, Reader::new()).and_then(|(reader, graphs)| reader.end().map(|ranks| all(ranks, graphs)))
-        }
-    }
-}
-
-/// Cuts a text where ranks begin, into at most as many pieces as there are threads.
-fn pieces(text: &str, threads: usize) -> Vec<&str> {
-    let (mut pieces, mut rest) = (Vec::new(), text);
-    for left in (2..=threads.min(text.len() / PIECE_MIN)).rev() {
-        let from = rest.len() / left;
-        let Some(cut) = rest.as_bytes()[from..].windows(BEGINNING.len()).position(|bytes| bytes == BEGINNING) else {
-            break;
-        };
-        let (piece, others) = rest.split_at(from + cut + 1);
-        pieces.push(piece);
-        rest = others;
-    }
-    pieces.push(rest);
-    pieces
-}
-
-/// Reads pieces of a text of so many ranks side by side; none if there is a mistake, or a cut lies in a comment.
-fn read_pieces(pieces: &[&str], ranks: u64) -> Option<Vec<Graph>> {
-    let read = |piece: usize| {
-        let reader = if piece == 0 { Reader::new() } else { Reader::amid(ranks) };
-        read_piece(pieces[piece], reader).ok().filter(|(reader, _)| reader.is_between_ranks())
-    };
-    let read: Vec<_> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..pieces.len()).map(|piece| scope.spawn(move || read(piece))).collect();
-        let others = others.into_iter().map(|other| other.join().expect("a reader does not panic"));
-        std::iter::once(read(0)).chain(others).collect()
-    });
-    let mut graphs = Vec::new();
-    for piece in read {
-        graphs.extend(piece?.1);
-    }
-    let are_all = graphs.len() as u64 == ranks;
-    graphs.sort_unstable_by_key(|&(rank, _)| rank);
-    graphs.dedup_by_key(|&mut (rank, _)| rank);
-    (are_all && graphs.len() as u64 == ranks).then(|| all(ranks, graphs))
-}
-
-/// Reads on from where a reader is; ranks that have the same operations share them.
-fn read_piece(text: &str, mut reader: Reader) -> Result<(Reader, Vec<ReadRank>), InputError> {
-    let (mut graphs, mut shared) = (Vec::new(), BTreeSet::new());
+pub(super) fn read(text: &str) -> Result<Vec<Graph>, InputError> {
+    let (mut reader, mut graphs, mut shared) = (Reader::new(), Vec::new(), BTreeSet::new());
     for line in text.lines() {
         if let Some((rank, mut graph)) = reader.line(line)? {
             graph.share(&mut shared);
-            graphs.push((rank, graph));
+            graphs.resize(graphs.len().max(rank as usize + 1), Graph::default());
+            graphs[rank as usize] = graph;
         }
     }
-    Ok((reader, graphs))
-}
-
-/// Graphs by rank.
-fn all(ranks: u64, read: Vec<ReadRank>) -> Vec<Graph> {
-    let mut graphs = vec![Graph::default(); ranks as usize];
-    read.into_iter().for_each(|(rank, graph)| graphs[rank as usize] = graph);
-    graphs
+    graphs.resize(reader.end()? as usize, Graph::default());
+    Ok(graphs)
 }
 
 /// Names of messages of a text without mistakes, by tag.
@@ -184,16 +123,6 @@ impl Reader {
     fn new() -> Reader {
         let (lines, lists) = (LineReader::default(), RankLists::default());
         Reader { lines, ranks: None, announced: 1, read: Vec::new(), open: None, lists, last: 1 }
-    }
-
-    /// Reads on amid a text of so many ranks.
-    fn amid(ranks: u64) -> Reader {
-        Reader { ranks: Some(ranks), read: vec![false; ranks as usize], ..Reader::new() }
-    }
-
-    /// Whether it is in no rank and in no comment.
-    fn is_between_ranks(&self) -> bool {
-        self.open.is_none() && self.lines.open_comment().is_none()
     }
 
     /// Takes the next line; gives a rank that it ends.

@@ -581,38 +581,3 @@ proptest! {
         }
     }
 }
-
-/// A ring of 6,000 ranks in 1 MiB, which up to four threads read: the last rank is first, and comments are long.
-fn long_text() -> String {
-    const RANKS: u32 = 6_000;
-    let comment = "// ".to_owned() + &"rank 1 { ".repeat(14);
-    let rank = |rank: u32| {
-        let (next, last) = ((rank + 1) % RANKS, (rank + RANKS - 1) % RANKS);
-        format!("rank {rank} {{ {comment}\nl1: send 8b to {next}\nl2: recv 8b from {last}\n}}\n")
-    };
-    let ranks: String = [RANKS - 1].into_iter().chain(0..RANKS - 1).map(rank).collect();
-    format!("num_ranks {RANKS}\n{ranks}")
-}
-
-#[test]
-fn several_threads_read_what_one_reads_or_the_same_mistake() {
-    let sound = long_text();
-    assert!(sound.len() > 4 << 18);
-    let texts = [
-        sound.replace("rank 4000 {", "/*\nrank 4000 { */ rank 4000 {"),
-        sound.replace("rank 3000 {", "/*\nrank 3000 {").replace("rank 3001 {", "*/\nrank 3001 {"),
-        sound.replace("rank 5000 {", "rank 5000 { again"),
-        sound.replace("rank 5000 {", "rank 17 {"),
-        sound.replace("num_ranks 6000", "num_ranks 6001"),
-        format!("{sound}rank 0 {{\n"),
-        sound,
-    ];
-    for (place, text) in texts.into_iter().enumerate() {
-        let read = |readers| Goal { readers, ..goal(&text) }.graphs().map_err(|error| error.to_string());
-        let expected = read(1);
-        assert_eq!(expected.is_ok(), matches!(place, 0 | 6), "{place}");
-        for readers in [2, 3, 4, 100] {
-            assert!(read(readers) == expected, "text {place} on {readers} threads");
-        }
-    }
-}
