@@ -130,13 +130,6 @@ impl Links {
         }
     }
 
-    /// Links between those of both hosts, where it uses the whole of every link of one path.
-    pub fn whole_path<'a>(&self, tables: Tables<'a>) -> Option<&'a [PortIndex]> {
-        let (PathSet::One(branch), None) = (&self.paths, tables.branches) else { return None };
-        let is_whole = branch.weight == 1.0 && self.parts == [1.0; 2];
-        is_whole.then(|| &tables.routes[branch.route as usize..][..branch.count as usize])
-    }
-
     /// The solver's flow of a branch.
     pub fn flow(&self, branch: Branch) -> Flow {
         Flow { first: self.first, last: self.last, parts: self.parts, branch, class: self.class }

@@ -18,7 +18,7 @@ impl Fluid {
             self.message_ends = Ends::default();
         }
         let (solved, mut next, mut first) = (std::mem::take(&mut self.shares), 0, 0);
-        ends.extend((0..if are_all { self.active.len() } else { solving.len() }).filter_map(|number| {
+        for number in 0..if are_all { self.active.len() } else { solving.len() } {
             let place = if are_all { number } else { solving[number] as usize };
             if !are_all {
                 self.message_ends -= self.active[place].ends(&self.counted);
@@ -34,11 +34,11 @@ impl Fluid {
             let active = &mut self.active[place];
             active.since = now;
             self.message_ends += active.ends(&self.counted);
-            (!active.is_in_packets()).then(|| {
+            if !active.is_in_packets() {
                 active.ends = now + active.lasts();
-                Reverse((active.ends, active.endpoint))
-            })
-        }));
+                ends.push(Reverse((active.ends, active.endpoint)));
+            }
+        }
         (self.ends, self.solving, self.shares) = (ends, solving, solved);
         self.note_crossed(are_all, tables);
         self.queue_messages(tables);

@@ -105,16 +105,10 @@ impl Fluid {
             return 0.0;
         }
         let (classes, class) = (self.solver.classes(), u32::from(links.class));
-        let has_queue = |link: PortIndex| self.standing.is_filled(link.get() * classes + class);
-        // Most paths have no queue.
-        if let Some(between) = links.whole_path(tables)
-            && ![links.first, links.last].iter().chain(between).any(|&link| has_queue(link))
-        {
-            return 0.0;
-        }
         let wait = |(link, share): (PortIndex, f64)| {
             let of_class = link.get() * classes + class;
-            has_queue(link).then(|| share * self.standing.bytes(of_class) / self.solver.capacity(link.get()))
+            let is_filled = self.standing.is_filled(of_class);
+            is_filled.then(|| share * self.standing.bytes(of_class) / self.solver.capacity(link.get()))
         };
         links.shares(tables).filter_map(wait).sum()
     }
@@ -144,22 +138,11 @@ impl Fluid {
         let are_all = is_counted || self.solving.len() == self.active.len();
         let count = if are_all { self.active.len() } else { self.solving.len() };
         let place = |number| if are_all { number } else { self.solving[number] as usize };
-        let mut queueing = std::mem::take(&mut self.queueing);
-        // What all read of links is fetched at once, and paths behind that.
-        queueing
-            .extend((0..count).map(|number| Queueing { growth: self.growth_at(place(number), tables), answer: 0.0 }));
-        for (number, queueing) in queueing.iter_mut().enumerate() {
-            let active = &self.active[place(number)];
-            // Acknowledgements limit what queues, by the window: nothing where nothing does or will.
-            if active.queued.max(queueing.growth) > 0.0 && active.window.bytes < f64::INFINITY {
-                queueing.answer = self.standing_wait(&active.back, tables);
-            }
-        }
-        self.queueing = queueing;
+        let noted = (0..count).map(|number| self.queueing_at(place(number), tables));
+        self.queueing = noted.collect();
     }
 
-    /// Growth of the queue of the connection at a place [B/ps].
-    fn growth_at(&self, place: usize, tables: Tables<'_>) -> f64 {
+    fn queueing_at(&self, place: usize, tables: Tables<'_>) -> Queueing {
         let (active, classes) = (&self.active[place], self.solver.classes());
         let levels = self.levels[place * self.branches..].iter();
         let rate = active.used_branches(tables).iter().zip(levels).map(|(branch, level)| {
@@ -167,7 +150,11 @@ impl Fluid {
             let used = |full: u32| self.uses[(full / classes) as usize].rate / self.solver.capacity(full / classes);
             f64::from(branch.weight) * level.rate / level.bottleneck.map_or(1.0, used).clamp(FULL, 1.0)
         });
-        active.sent(&self.solver, &self.uses) - rate.sum::<f64>()
+        let growth = active.sent(&self.solver, &self.uses) - rate.sum::<f64>();
+        // Acknowledgements limit what queues, by the window: nothing where nothing does or will.
+        let is_limited = active.queued.max(growth) > 0.0 && active.window.bytes < f64::INFINITY;
+        let answer = if is_limited { self.standing_wait(&active.back, tables) } else { 0.0 };
+        Queueing { growth, answer }
     }
 
     /// Notes what of the connection at a place, drained as one of a number for a span [ps], waits for links of switches
