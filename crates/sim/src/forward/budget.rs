@@ -5,18 +5,23 @@ use super::messages::TURNS_MAX;
 /// Share of the packet-hops of a run that may be compared, simulated or skipped: one of so many.
 const SHARE: u64 = 16;
 
+/// Longest time without a turn, in turns like the last.
+const PAUSE_MAX: u64 = 1024;
+
 /// Turns that are compared in any case.
 const TURNS_FREE: u32 = 2 * TURNS_MAX as u32;
 
 /// Packet-hops that were compared, and those of the run. Both depend on events alone, so that comparisons begin and end
-/// at the same turns on any number of threads.
+/// at the same turns on any number of threads and processes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ComparisonBudget {
     turns_free: u32,
     /// Packet-hops at the last turn.
     hops: u64,
-    /// Packet-hops from the last but one to the last.
+    /// Packet-hops of a turn, of those since the last.
     turn: u64,
+    /// Turns for which the time until the next stands.
+    turns: u64,
     /// Cost of a turn beside its packet-hops, in such: one for each port and connection.
     entities: u64,
     /// Packet-hops that were compared beside free turns, and what that cost beside them.
@@ -34,6 +39,7 @@ impl ComparisonBudget {
             turns_free: TURNS_FREE,
             hops: 0,
             turn: 0,
+            turns: 1,
             entities: 0,
             compared: 0,
             passed: 0,
@@ -53,14 +59,15 @@ impl ComparisonBudget {
 
     /// Takes a turn of a loop, whose digest is small by its packet-hops: what comes is compared.
     pub fn turn_of_loop(&mut self, hops: u64) {
-        (self.passed, self.hops) = (self.passed + hops - self.hops, hops);
+        (self.passed, self.hops, self.turns) = (self.passed + hops - self.hops, hops, 1);
         self.is_comparing = true;
     }
 
-    /// Turns like the last until comparisons begin again, at least 1.
-    pub fn turns_left(&self) -> u64 {
+    /// Turns like the last until comparisons begin again, at least 1, of which only the last is taken.
+    pub fn skip_turns(&mut self) -> u64 {
         let needed = SHARE * (self.compared + TURNS_MAX as u64 * self.cost());
-        needed.saturating_sub(self.passed) / self.turn.max(1) + 1
+        self.turns = PAUSE_MAX.min(needed.saturating_sub(self.passed) / self.turn.max(1) + 1);
+        self.turns
     }
 
     /// Takes the end of comparisons.
@@ -79,8 +86,9 @@ impl ComparisonBudget {
     }
 
     fn pass(&mut self, hops: u64) {
-        self.turn = hops - self.hops;
-        (self.hops, self.passed) = (hops, self.passed + self.turn);
+        let passed = hops - self.hops;
+        self.turn = passed / std::mem::replace(&mut self.turns, 1);
+        (self.hops, self.passed) = (hops, self.passed + passed);
         if self.turns_free > 0 {
             self.turns_free -= u32::from(self.is_comparing);
         } else if self.is_comparing {
@@ -129,6 +137,19 @@ mod tests {
         };
         budget = ComparisonBudget { is_comparing: true, turns_free: 0, ..ComparisonBudget::new() };
         assert!(next(&mut budget, true) && !next(&mut budget, false) && !next(&mut budget, true));
+    }
+
+    #[test]
+    fn a_pause_counts_as_the_turns_that_it_stands_for() {
+        let mut budget = ComparisonBudget { turns_free: 0, ..ComparisonBudget::new() };
+        let (mut turn, mut compared) = (0, Vec::new());
+        while turn < 50_000 {
+            turn += if budget.is_comparing || turn == 0 { 1 } else { budget.skip_turns() };
+            budget.turn(10 * turn, 0, false);
+            compared.extend(budget.is_comparing.then_some(turn));
+        }
+        let starts = compared.windows(2).filter(|turns| turns[1] > turns[0] + 1).count();
+        assert!((2_800..3_300).contains(&compared.len()) && starts > 20, "{} in {starts}", compared.len());
     }
 
     #[test]

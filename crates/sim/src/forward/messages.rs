@@ -21,9 +21,6 @@ pub(super) const TURNS_MAX: usize = 128;
 /// Longest time between two looks at a run in which no message can be shortened, in steps.
 const WAIT_MAX: u64 = 16;
 
-/// Longest time between two turns of messages that are not compared, in steps.
-const PAUSE_MAX: u64 = 1024;
-
 /// Longest step.
 const LONGEST: Duration = Duration::from_ms(100);
 
@@ -195,7 +192,7 @@ impl Stops {
 
     /// Takes no turn before as much time as so many have lasted.
     pub fn pause(&mut self, turns: u64) {
-        self.wait = PAUSE_MAX.min(turns);
+        self.wait = turns;
     }
 
     /// Makes turns longer, as a period may be that they have not shown, until other messages are in progress.

@@ -327,7 +327,7 @@ impl Simulation {
         if is_paused {
             forward.restart();
             if !is_of_loop && !forward.budget.is_comparing {
-                forward.stops.pause(forward.budget.turns_left());
+                forward.stops.pause(forward.budget.skip_turns());
             }
         }
         let key = |place: LoopPlace| (place.first, place.times);
@@ -451,7 +451,8 @@ impl Simulation {
             return Ok(());
         }
         self.skip_repetitions(&passes, times, period);
-        forward.budget.skip(repeated.hops());
+        // The first process alone has the counts of all.
+        forward.budget.skip(processes.share(repeated.hops()).into_iter().sum());
         forward.skips.push((row, repeated));
         forward.restart();
         Ok(())
