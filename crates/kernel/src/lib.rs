@@ -16,8 +16,8 @@
 //! next event is, whether work is left). Both are known at compile time: no event costs a call through a table.
 //!
 //! Beside them stands what models have in common: vectors of entities by typed indices ([`IndexVec`]), rows that are
-//! appended while a run goes on ([`Log`]), Little's law
-//! ([`QueueMeter`]), and of switches with crossbars the order of [`Arbiter`].
+//! appended while a run goes on ([`Log`]), hints about memory ([`memory`]), Little's law ([`QueueMeter`]), and of
+//! switches with crossbars the order of [`Arbiter`].
 //!
 //! Guarantees: a worker receives outboxes in the order of the workers that filled them, and workers have consecutive
 //! shards; so a shard receives remote events in the order of the shards that sent them, however shards are assigned.

@@ -72,7 +72,7 @@ fn prefetch_line(address: *const i8) {
 #[cfg(not(target_arch = "x86_64"))]
 fn prefetch_line(_: *const i8) {}
 
-/// Memory that another thread may ask for, page by page.
+/// Memory of a vector, which must outlive it, that another thread may ask for, page by page.
 #[derive(Clone, Copy)]
 pub struct Room {
     start: usize,

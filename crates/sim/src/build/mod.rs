@@ -196,7 +196,8 @@ impl Plan {
         let shards = if is_one { 1 } else { threads };
         let mut layout = Layout::new(topology, if worker.of > 1 { worker.of } else { shards });
         // What prepares a run of one shard may take all threads.
-        layout.threads = if worker.of > 1 { layout.shards } else { threads.max(1) };
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        layout.threads = if worker.of > 1 { layout.shards } else { threads.min(processors).max(layout.shards) };
         let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
         constants.has_packets = fluid::has_packets(experiment);
         constants.params.host.memory_rate =

@@ -317,7 +317,7 @@ impl Steps<'_> {
         self.log.records.end(&self.log.records.steps[place])
     }
 
-    /// One of them, which those before it may follow.
+    /// The step at a place. Begins to fetch one that stands before it: a walk goes back.
     pub fn step(&self, place: usize) -> Step {
         if let Some(before) = place.checked_sub(AHEAD) {
             self.log.records.steps.prefetch(self.places[before]);
