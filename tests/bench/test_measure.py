@@ -279,9 +279,7 @@ def test_the_command_line_measures_and_saves(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
-    file.write_text(
-        toml.document(scenario({"halo3d": {**HALO, "sleep": "1s", "iterations": 1000}}))
-    )
+    file.write_text(toml.document(scenario({"halo3d": {**HALO, "sleep": "1s", "iterations": 400}})))
     cache = os.environ["XDG_CACHE_HOME"]
     words = [*command_line.COMMAND, "measure", str(file)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -179,7 +179,7 @@ def test_nothing_is_left_of_a_measurement_that_is_ended(
     site_file: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     file = tmp_path / "long.toml"
-    halo = {"pex": 2, "pey": 1, "pez": 1, "sleep": "1s", "iterations": 1000}
+    halo = {"pex": 2, "pey": 1, "pez": 1, "sleep": "1s", "iterations": 400}
     file.write_text(toml.document(scenario({"halo3d": halo})))
     words = [*command_line.COMMAND, "measure", str(file), "--site", str(site_file)]
     home = os.environ["XDG_CACHE_HOME"]
