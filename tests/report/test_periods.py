@@ -132,11 +132,11 @@ def test_single_calls_that_wait_long_do_not_hide_the_iterations() -> None:
 # Of the first kind, 30 equal calls, one series in twenty repeats by chance.
 @pytest.mark.parametrize("kind", list(KINDS)[1:])
 def test_random_calls_have_no_period(kind: str) -> None:
-    assert mistaken(kind, 2) == 0
+    assert mistaken(kind, 5) == 0
 
 
 def test_few_equal_calls_at_random_times_have_no_period() -> None:
-    for seed in range(2):
+    for seed in range(5):
         starts = np.random.default_rng(seed).uniform(0, 1e9, 20)
         assert period(starts, starts + 2e7) is None
 
