@@ -1,4 +1,4 @@
-//! What workloads, patterns and arrivals refuse.
+//! Refusals of workloads, patterns and arrivals.
 
 use etherweave_workload::{Arrival, HostGroups, Pattern, Share, Workload};
 
