@@ -17,20 +17,19 @@ struct Caller {
 }
 
 /// Gives connections to jobs that call NCCL or another library of accelerators and do not name any; and names the
-/// profile of that library in `host.mpi_roce` if every job calls one and the scenario has no such table: that of NCCL
-/// where they differ.
+/// profile of that library in `host.mpi_roce` if every job calls one and the scenario names none: that of NCCL where
+/// they differ. Keys of `host.mpi_roce` that the scenario sets stand before those of the profile.
 pub(super) fn insert(values: &mut Table) {
     let jobs = values.get_mut("job").and_then(Value::as_array_mut).map_or(&mut [][..], Vec::as_mut_slice);
     let profiles: Vec<Option<&str>> = jobs.iter_mut().map(insert_connections).collect();
     let Some(profiles) = profiles.into_iter().collect::<Option<Vec<&str>>>() else { return };
     let Some(&first) = profiles.first() else { return };
     let name = if profiles.iter().all(|&name| name == first) { first } else { NCCL };
-    let host = values.entry("host").or_insert_with(|| Value::Table(Table::new()));
-    if let Value::Table(host) = host
-        && !host.contains_key(LIBRARY)
+    let empty = || Value::Table(Table::new());
+    if let Value::Table(host) = values.entry("host").or_insert_with(empty)
+        && let Value::Table(library) = host.entry(LIBRARY).or_insert_with(empty)
     {
-        let profile = Table::from_iter([(PROFILE.to_owned(), name.into())]);
-        host.insert(LIBRARY.to_owned(), profile.into());
+        library.entry(PROFILE).or_insert_with(|| name.into());
     }
 }
 
@@ -118,5 +117,14 @@ mod tests {
         assert_ne!(library(jobs), OF_NCCL);
         let profiled = "host.mpi_roce.profile = \"ucx-1.18\"\n[[job]]\nname = \"a\"\nworkload.nccl_tests.ranks = 8\n";
         assert_ne!(library(profiled), OF_NCCL);
+    }
+
+    /// A key of the table, such as one that samples draw, leaves the others to the profile.
+    #[test]
+    fn a_key_of_the_library_does_not_take_its_profile_away() {
+        let job = "[[job]]\nname = \"a\"\nworkload.nccl_tests.ranks = 8\n";
+        assert_eq!(library(&format!("host.mpi_roce.temporary_per_kib = \"60ns\"\n{job}")), OF_NCCL);
+        let (overhead, copy) = library(&format!("host.mpi_roce.send_overhead = \"2us\"\n{job}"));
+        assert_eq!((overhead, copy), (Duration::from_us(2), Duration::ZERO));
     }
 }
