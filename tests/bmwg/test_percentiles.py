@@ -10,7 +10,9 @@ import pytest
 from etherweave.bmwg import (
     DRAFTS,
     TestResult,
+    collectives,
     entries,
+    failures,
     formulas,
     kv_latency,
     load_fabric,
@@ -21,9 +23,9 @@ from etherweave.bmwg.family import bench_test
 from etherweave.bmwg.inference import chapter_5, chapter_6, chapter_7, chapter_10
 from etherweave.bmwg.model import Cell, Included, ReportTable
 from etherweave.bmwg.running import REPETITION
-from etherweave.sweeps import executor
-
-pytestmark = pytest.mark.usefixtures("workers_of_this_process")
+from etherweave.bmwg.settings import KIB
+from etherweave.sweeps import executor, executors
+from support.workers import completed_here
 
 FABRIC = """\
 routing = "ecmp"
@@ -52,18 +54,25 @@ RUN = [(draft, part) for draft in DRAFTS for part, entry in entries(draft).items
 def results(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, str], TestResult]:
     """All tests of both drafts on a fabric of 16 hosts, whose equal cases run once.
 
-    Windows of latency are short and loads few: whatever samples they leave, the rule decides.
+    Windows of latency, messages and batches are small and loads few: whatever samples they leave,
+    the rule decides.
     """
     home = tmp_path_factory.mktemp("percentiles")
     (home / "small.toml").write_text(FABRIC)
     fabric, on = load_fabric(home / "small.toml"), executor("local", 1)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executors.Executor, "completed", completed_here)
         patch.setattr(kv_latency, "WINDOW_US", 100)
         patch.setattr(kv_latency, "MARGIN", 1)
         patch.setattr(chapter_5, "LOADS", (0, 50))
         patch.setattr(chapter_6, "RATIOS", (2.0,))
-        patch.setattr(chapter_7, "LOADS", (75,))
-        patch.setattr(chapter_10, "END_MS", 4)
+        patch.setattr(chapter_6, "TOKENS", 64)
+        patch.setattr(chapter_7, "LOADS", (10,))
+        patch.setattr(chapter_7, "BATCH", 8)
+        patch.setattr(chapter_10, "END_MS", 2)
+        patch.setattr(chapter_10, "BATCH", 4)
+        patch.setattr(collectives, "SIZES", (10**5, 5 * 10**5))
+        patch.setattr(failures, "MIB", KIB * 128)
         return {
             (draft, result.entry.section): result
             for draft in DRAFTS

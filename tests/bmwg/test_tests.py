@@ -10,6 +10,7 @@ import pytest
 
 from etherweave.bmwg import TestResult, bursts, kpis, load_fabric, run_tests, selected
 from etherweave.bmwg.bursts import Transfer
+from etherweave.bmwg.inference import chapter_6, chapter_7
 from etherweave.bmwg.model import ReportTable
 from support import command_line
 
@@ -162,7 +163,10 @@ def test_tokens_cross_the_fabric_once_for_each_node_or_expert(home: Path) -> Non
         assert column(table, "dispatch P50")[0] < column(table, "dispatch P50")[-1]
 
 
-def test_more_participants_than_hosts_are_not_attempted(home: Path) -> None:
+def test_more_participants_than_hosts_are_not_attempted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chapter_7, "BATCH", 8)
     done = run(home, "7.3", "inference")
     excluded = [trial for trial in done.trials if trial.problem]
     assert {trial.label("EP") for trial in done.included} == {8}
@@ -206,7 +210,10 @@ def test_a_link_that_flaps_loses_packets_until_tables_follow(home: Path) -> None
     assert column(table, "retransmitted")[0] > 0 and "overtake" in table.note
 
 
-def test_prompts_beyond_what_is_computed_wait_and_their_transfers_meet(tmp_path: Path) -> None:
+def test_prompts_beyond_what_is_computed_wait_and_their_transfers_meet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chapter_6, "TOKENS", 64)  # Requests come the faster, so as many wait.
     file = tmp_path / "twelve.toml"
     file.write_text(SMALL.replace("hosts_per_leaf = 2", "hosts_per_leaf = 4"))
     from etherweave.sweeps import executor
