@@ -3,9 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars
 import pytest
@@ -23,7 +24,7 @@ from etherweave.bench.environment.inspections import (
 )
 from etherweave.bench.environment.readers import take
 from etherweave.bench.environment.snapshot import FORMAT, NetworkInterface, Snapshot
-from etherweave.bench.launchers import Ending, LaunchJob
+from etherweave.bench.launchers import Ending, LaunchJob, monitors, processes
 from etherweave.bench.launchers.launcher import LaunchOutcome, Monitor
 from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs
 from etherweave.bench.launchers.registry import launcher
@@ -128,11 +129,23 @@ def test_a_lost_monitor_affects_no_job(by_ssh: Callable[..., ClusterSite], tmp_p
     assert "/no/such/program" in left(directory, site, "lacks")[0].reason
 
 
-def test_the_limit_of_a_launch_begins_when_its_monitors_are_ready(tmp_path: Path) -> None:
+def test_the_limit_of_a_launch_begins_when_its_monitors_are_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments, await_ready = [0.0], monitors._await
+    hour_s = 3600.0
+
+    def await_for_an_hour(running: Sequence[monitors._RunningMonitor]) -> None:
+        await_ready(running)
+        moments.append(moments[-1] + hour_s)
+
+    monkeypatch.setattr(monitors, "_await", await_for_an_hour)
+    monkeypatch.setattr(processes, "time", SimpleNamespace(monotonic=lambda: moments[-1]))
     site = ClusterSite("here", "local", (SiteHost("n1", "n1"),))
-    late = Monitor("late", ("sh", "-c", "sleep 1.5; echo ready; cat"))
-    job = LaunchJob(alone("sleep", "1"), ("n1",), 1, tmp_path, 2.0, monitors=(late,))
+    beside = Monitor("beside", (sys.executable, "-c", STAND_BY))
+    job = LaunchJob(alone("true"), ("n1",), 1, tmp_path, hour_s / 2, monitors=(beside,))
     assert launcher(site).launch(job).ending is Ending.DONE
+    assert moments == [0, hour_s]
 
 
 def test_monitors_of_a_launch_that_is_ended_leave_their_output(tmp_path: Path) -> None:
