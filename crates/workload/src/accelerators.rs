@@ -204,6 +204,11 @@ impl Group {
         Group { across: Communicator::new(ranks, context), me, in_node: 1, place: 0, rate: None }
     }
 
+    /// Number that keeps its messages apart.
+    pub fn context(&self) -> u8 {
+        self.across.context()
+    }
+
     /// How many members.
     pub fn size(&self) -> u32 {
         self.across.size() * self.in_node

@@ -320,6 +320,11 @@ impl Communicator {
         Communicator::new(self.members.clone(), self.context + number)
     }
 
+    /// Number that keeps its messages apart from those of others.
+    pub(crate) fn context(&self) -> u8 {
+        self.context
+    }
+
     pub(crate) fn member(&self, number: u32) -> Rank {
         self.members[number as usize]
     }

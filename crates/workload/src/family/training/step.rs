@@ -7,6 +7,8 @@
 //!   gradients                             a bucket behind every few of the last layers ── norm
 //! ```
 
+use std::rc::Rc;
+
 use etherweave_primitives::{Duration, InputError};
 
 use super::{Training, groups::Groups, groups::Numbering, layer::Work, pipeline::Pass, pipeline::Pipeline};
@@ -74,6 +76,8 @@ pub(super) struct Step<'a> {
     gathered: Option<NodeId>,
     layer_began: Option<NodeId>,
     links: SharedLinks,
+    /// Exchanges that were made, by the context of their group: layers repeat them.
+    exchanged: Vec<((u8, Operation, u64), Rc<Exchange>)>,
 }
 
 /// Who may take links of the node beside an exchange of a layer.
@@ -108,6 +112,7 @@ impl<'a> Step<'a> {
             gathered: None,
             layer_began: None,
             links: SharedLinks::default(),
+            exchanged: Vec::new(),
         }
     }
 
@@ -211,7 +216,7 @@ impl<'a> Step<'a> {
 
     /// An exchange on the way of the computation.
     fn exchange(&mut self, group: fn(&Groups) -> &Group, operation: Operation, bytes: u64) {
-        let exchange = group(&self.groups).exchange(operation, bytes, &self.training.accelerators());
+        let exchange = self.exchange_of(group, operation, bytes);
         let SharedLinks { by_parameters, by_gradients } = self.links;
         match exchange.within_node() {
             // Nobody else takes the links: its time is known.
@@ -226,6 +231,18 @@ impl<'a> Step<'a> {
                 self.last = self.put(&exchange, self.streams.compute, computed.as_slice());
             }
         }
+    }
+
+    /// Exchange of a group, which is made once.
+    fn exchange_of(&mut self, group: fn(&Groups) -> &Group, operation: Operation, bytes: u64) -> Rc<Exchange> {
+        let group = group(&self.groups);
+        let key = (group.context(), operation, bytes);
+        if let Some((_, exchange)) = self.exchanged.iter().find(|(known, _)| *known == key) {
+            return Rc::clone(exchange);
+        }
+        let exchange = Rc::new(group.exchange(operation, bytes, &self.training.accelerators()));
+        self.exchanged.push((key, Rc::clone(&exchange)));
+        exchange
     }
 
     fn put(&mut self, exchange: &Exchange, stream: u8, after: &[NodeId]) -> Option<NodeId> {
@@ -325,8 +342,8 @@ impl<'a> Step<'a> {
     fn reduce_embedding(&mut self) {
         let Some(group) = &self.groups.embedding else { return };
         let elements = self.training.model.embedding() / u64::from(self.training.parallel.tensor);
-        let exchange = |bytes| group.exchange(Operation::Allreduce, bytes, &self.training.accelerators());
-        let exchanges: Vec<Exchange> =
+        let exchange = |bytes| Rc::new(group.exchange(Operation::Allreduce, bytes, &self.training.accelerators()));
+        let exchanges: Vec<Rc<Exchange>> =
             pieces(elements * u64::from(self.training.gradient_bytes), self.training.gradients_max())
                 .map(exchange)
                 .collect();
@@ -334,9 +351,9 @@ impl<'a> Step<'a> {
     }
 
     /// Gradients leave after those before, as soon as they are computed.
-    fn exchange_gradients(&mut self, exchanges: &[Exchange]) {
+    fn exchange_gradients(&mut self, exchanges: &[Rc<Exchange>]) {
         let computed = self.computed();
-        self.links.by_gradients |= exchanges.iter().any(Exchange::takes_links);
+        self.links.by_gradients |= exchanges.iter().any(|exchange| exchange.takes_links());
         for exchange in exchanges {
             let after: Vec<NodeId> = self.reduced.into_iter().chain(computed).collect();
             self.reduced = self.put(exchange, self.streams.gradients, &after).or(self.reduced);
@@ -345,14 +362,14 @@ impl<'a> Step<'a> {
 
     /// Exchanges of elements of `size` bytes, one for each of these parameters, among those who share them, each of
     /// `most` bytes at most.
-    fn exchanges(&self, operation: Operation, parameters: Share, size: u32, most: u64) -> Vec<Exchange> {
-        let (groups, training) = (&self.groups, self.training);
-        let of_group = |group: &Group, parameters: u64| -> Vec<Exchange> {
-            let bytes = parameters / u64::from(training.parallel.tensor) * u64::from(size);
-            pieces(bytes, most).map(|piece| group.exchange(operation, piece, &training.accelerators())).collect()
+    fn exchanges(&mut self, operation: Operation, parameters: Share, size: u32, most: u64) -> Vec<Rc<Exchange>> {
+        let tensor = u64::from(self.training.parallel.tensor);
+        let mut of_group = |group: fn(&Groups) -> &Group, parameters: u64| -> Vec<Rc<Exchange>> {
+            let bytes = parameters / tensor * u64::from(size);
+            pieces(bytes, most).map(|piece| self.exchange_of(group, operation, piece)).collect()
         };
-        let dense = of_group(&groups.data, parameters.dense);
-        dense.into_iter().chain(of_group(&groups.expert_data, parameters.experts)).collect()
+        let dense = of_group(|groups| &groups.data, parameters.dense);
+        dense.into_iter().chain(of_group(|groups| &groups.expert_data, parameters.experts)).collect()
     }
 
     /// All gradients are there: their norm, the optimizer, and with ZeRO 1 and 2 the parameters that others have
