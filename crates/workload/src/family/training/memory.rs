@@ -11,7 +11,7 @@
 
 use etherweave_primitives::{Bytes, InputError};
 
-use super::{Training, step::Share};
+use super::{Training, share::Share};
 use crate::limits::decimal;
 
 /// State of the optimizer of a parameter: a copy, momentum and variance of 4 B each [B].

@@ -25,6 +25,7 @@ mod layer;
 mod memory;
 mod model;
 mod pipeline;
+mod share;
 mod step;
 mod step_times;
 
