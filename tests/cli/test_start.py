@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,6 +71,13 @@ def test_the_programs_own_help_imports_no_verb(helps: dict[tuple[str, ...], set[
 def test_a_run_imports_no_library_for_tables() -> None:
     ((_, modules),) = imported([["run", "scenarios/first.toml"]])
     assert not unwanted(("run",), modules)
+
+
+def test_the_status_of_a_sweep_imports_nothing_that_carries_out_runs(tmp_path: Path) -> None:
+    ((_, modules),) = imported([["sweep", "status", str(tmp_path)]])
+    own = {name for name in modules if name.startswith("etherweave.sweeps.")}
+    assert own == {"etherweave.sweeps.points", "etherweave.sweeps.store"}
+    assert not modules & {"etherweave.api.fabrics", "multiprocessing"}
 
 
 def test_a_line_of_a_group_is_the_first_sentence_of_its_verb() -> None:

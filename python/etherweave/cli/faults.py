@@ -12,9 +12,7 @@ import typer
 
 import etherweave
 from etherweave import _core
-from etherweave.api.fabrics import Proposals
 from etherweave.api.outputs import quoted_table, write_text, written
-from etherweave.api.results import SCENARIO, Result
 from etherweave.api.simulation import FaultError
 from etherweave.cli.exits import FAULT, print_error
 from etherweave.cli.processes import launched
@@ -54,6 +52,8 @@ def reported(options: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _report(options: Mapping[str, Any], fault: FaultError | None, message: str, place: str) -> None:
+    from etherweave.api.results import SCENARIO
+
     message = " ".join(message.split())
     home = _home(options.get("output"))
     files = [REPORT]
@@ -80,6 +80,9 @@ def _report(options: Mapping[str, Any], fault: FaultError | None, message: str, 
 def _save(result: Any, home: Path) -> list[str]:
     """Write what a fault has left, and return lines about it."""
     import polars
+
+    from etherweave.api.fabrics import Proposals
+    from etherweave.api.results import Result
 
     match result:
         case Result():
