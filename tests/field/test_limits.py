@@ -379,6 +379,15 @@ def test_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
         assert reader.communicate()[0] == "text"
 
 
+def test_a_pipe_that_a_shell_names_by_its_descriptor_is_written_as_it_is() -> None:
+    end, pipe = os.pipe()  # Read by another program, as with `--trace >(gzip > ranks.json.gz)`.
+    with new_file(Path(f"/dev/fd/{pipe}")) as opened:
+        opened.write("text")
+    os.close(pipe)
+    with os.fdopen(end, encoding="utf-8") as reader:
+        assert reader.read() == "text"
+
+
 WRITERS = {
     "archives/recorder_files.py": 2,  # a recording that is cut is refused when it is read
     "bench/environment/inspections.py": 1,  # a temporary directory

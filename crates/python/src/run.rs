@@ -1,8 +1,7 @@
 //! Runs for Python: a scenario's text goes in, tables come out.
 
 use std::{
-    fs::File, io::BufWriter, io::Write, path::Path, sync::Arc, sync::atomic::AtomicBool, sync::atomic::Ordering,
-    time::Duration, time::Instant,
+    fs::File, io::BufWriter, io::Write, path::PathBuf, sync::Arc, sync::OnceLock, time::Duration, time::Instant,
 };
 
 use etherweave_scenario::{Outcome, RunOptions, Scenario};
@@ -10,8 +9,8 @@ use pyo3::{prelude::*, types::PyDict};
 
 use crate::extend::{Extension, Failure, prototypes};
 use crate::{
-    error::input_error, error::scenario_error, interruptible::interruptible, part_file::PartFile, processes::agree,
-    processes::processes, table::Table, table::columns,
+    error::input_error, error::os_error, error::scenario_error, interruptible::interruptible, part_file::PartFile,
+    processes::agree, processes::processes, table::Table, table::columns,
 };
 
 /// The caller hears of progress no more often.
@@ -142,15 +141,18 @@ pub fn run(
             let options = RunOptions { threads, capture, memory_limit, snap_length, process, prototypes };
             etherweave_scenario::Run::start_with(&text, &origin, &overrides, options)
         };
-        let has_failed = Arc::new(AtomicBool::new(false));
+        let failed = Arc::new(OnceLock::new());
         let prepare = || {
             let mut run = interruptible(start)?.map_err(|error| scenario_error(&error))?;
             // Before the run: a file that cannot be written is reported at once.
             let own = hosts.iter().zip(&files).filter(|(host, _)| run.has_capture(host));
-            let files = own.map(|(host, file)| Ok((host, PartFile::create(Path::new(file))?)));
+            let files = own.map(|(host, path)| {
+                let path = PathBuf::from(path);
+                PartFile::create(&path).map(|(part, file)| (host, (part, file, path)))
+            });
             let mut parts = Vec::new();
-            for (host, (part, file)) in files.collect::<PyResult<Vec<_>>>()? {
-                run.capture_to(host, BufWriter::new(Watched { file, has_failed: has_failed.clone() }))?;
+            for (host, (part, file, path)) in files.collect::<PyResult<Vec<_>>>()? {
+                run.capture_to(host, BufWriter::new(Watched { file, path, failed: failed.clone() }))?;
                 parts.push(part);
             }
             if let Some(on_start) = on_start {
@@ -161,12 +163,15 @@ pub fn run(
         let (run, parts) = agree(prepare())?;
         let mut reporter = ProgressReporter::new(progress, run.end().map(|end| end.as_ns_f64()));
         let finish = || {
-            let is_sound = || !has_failed.load(Ordering::Relaxed) && !raised.exists();
+            let is_sound = || failed.get().is_none() && !raised.exists();
             run.finish_on(processes(), &mut |now| is_sound() && reporter.report(&now))
         };
         // A class is called so often that the interpreter is not given back between: its own turns let others in.
         let (outcome, captured) = if is_extended { Python::attach(|_| finish()) } else { finish() };
-        captured?;
+        captured.map_err(|error| match failed.get() {
+            Some(path) => os_error(path, error),
+            None => error.into(),
+        })?;
         parts.into_iter().try_for_each(PartFile::place)?;
         Ok::<_, PyErr>((outcome, raised.take().or(reporter.failure)))
     })?;
@@ -179,14 +184,17 @@ pub fn run(
 /// A file; the run need not go on once it cannot be written.
 struct Watched {
     file: File,
-    has_failed: Arc<AtomicBool>,
+    path: PathBuf,
+    /// The first file that could not be written.
+    failed: Arc<OnceLock<PathBuf>>,
 }
 
 impl Write for Watched {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.file.write(bytes).inspect_err(|error| {
-            let is_final = error.kind() != std::io::ErrorKind::Interrupted;
-            self.has_failed.fetch_or(is_final, Ordering::Relaxed);
+            if error.kind() != std::io::ErrorKind::Interrupted {
+                let _ = self.failed.set(self.path.clone());
+            }
         })
     }
 

@@ -67,13 +67,16 @@ def new_path(path: Path) -> Iterator[Path]:
     """Give a path to write to, in place of one that has the file when the block ends well.
 
     A link stays one: its target is replaced. What is no regular file, such as a pipe, is written to
-    as it is. Raises ``OSError`` when the file cannot be placed.
+    as it is. Raises ``OSError`` with the name of the file when it cannot be written or placed.
     """
-    target = Path(os.path.realpath(path))
-    mode = _mode(target)
+    mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):
-        yield path
+        try:
+            yield path
+        except OSError as error:
+            raise error if _is_output(path) else _named(error, path, path) from None
         return
+    target = Path(os.path.realpath(path))
     part = target.with_name(f".{os.urandom(8).hex()}{PART}")
     try:
         yield part
@@ -97,6 +100,11 @@ def _mode(path: Path) -> int | None:
         return path.stat().st_mode
     except OSError:
         return None
+
+
+def _is_output(path: Path) -> bool:
+    """Whether a path such as ``/dev/stdout`` is the standard output of this process."""
+    return os.path.samestat(path.stat(), os.fstat(1))
 
 
 def _named(error: OSError, part: Path, path: Path) -> OSError:

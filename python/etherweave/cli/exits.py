@@ -96,9 +96,9 @@ def mistakes(
         print_error(error)
         raise typer.Exit(FAILED) from None
     except OSError as error:
-        # Whoever reads the output has enough, and click ends without a word; the core's have no
-        # number, and are of another file.
-        if isinstance(error, BrokenPipeError) and error.errno:
+        # Whoever reads the output has enough, and click ends without a word; a pipe that an option
+        # names, or the core has written, is another file.
+        if isinstance(error, BrokenPipeError) and ends_output(error):
             raise
         reject(os_error(error))
     except kinds as error:
