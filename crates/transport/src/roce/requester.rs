@@ -4,12 +4,13 @@ use etherweave_primitives::{BitRate, Time};
 
 use super::selective::{Progress, SelectiveRepeat};
 use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, SelectiveReport, following};
-use crate::connection::{CHANGES, OpenMessage};
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::params::{Reliability, RoceParams};
-use crate::state_word::{from_now, joined};
 use crate::telemetry::PathTelemetry;
 use crate::{ALLOCATION, ByteRange, Ranges, ShortQueue, ranges::extent};
+
+mod skips;
+mod timers;
 
 impl Outgoing {
     /// The packet of it that begins at `offset`.
@@ -105,68 +106,6 @@ impl Requester {
     pub fn finish(&mut self) {
         assert!(self.is_idle(), "all messages of a connection that ends are acknowledged");
         (self.congestion, self.selective) = (None, None);
-    }
-
-    /// State that decides what it will do, but for so many bytes that are left of its open message.
-    ///
-    /// # Errors
-    /// See [`ConnectionState::repeatable_state`](crate::ConnectionState::repeatable_state).
-    pub(super) fn repeatable_state(&self, now: Time, left: u64) -> Result<u64, &'static str> {
-        // A timer expires by the last progress: whether it is set decides only when the host looks. The message that
-        // was looked up last is among those that are posted.
-        let &Requester {
-            posted,
-            next,
-            acknowledged,
-            sequence,
-            message_start: _,
-            message_end: _,
-            message_operation: _,
-            is_timer_set: _,
-            is_pacing,
-            restarts,
-            sending: _,
-            sent_max,
-            last_progress,
-            packets: _,
-            ref congestion,
-            ref selective,
-            ref outgoing,
-            retransmitted_packets: _,
-            timeouts: _,
-        } = self;
-        let progress = Progress { acknowledged, next };
-        let control = congestion.as_ref().map_or(Some(0), |control| control.repeatable_state(now, progress));
-        let control = control.ok_or("transport.roce.prototype")?;
-        let repeat = selective.as_ref().map_or(Some(0), |selective| selective.repeatable_state(now, progress));
-        let repeat = repeat.ok_or("transport.roce.load_balancing")?;
-        let waits = if posted > acknowledged { from_now(now, last_progress) } else { 0 };
-        let flags = u64::from(restarts) << 1 | u64::from(is_pacing);
-        let numbers = u64::from(sequence.0.wrapping_sub(sequence.1) & SEQUENCES);
-        let open = [posted - left, next, sent_max].map(|offset| offset - acknowledged);
-        let messages = outgoing.iter().map(|own| own.word(acknowledged + if own.end > next { left } else { 0 }));
-        let own = open.into_iter().chain([control, repeat, waits, flags, numbers]);
-        Ok(joined(own.chain(messages)))
-    }
-
-    /// The message that it is sending, if there is one.
-    ///
-    /// # Errors
-    /// Something is sent again, or messages complete in any order.
-    pub(super) fn open_message(&self) -> Result<Option<OpenMessage>, &'static str> {
-        if self.next < self.sent_max || !self.moves_answers() {
-            return Err(CHANGES);
-        }
-        self.outgoing.open(self.acknowledged, self.next)
-    }
-
-    /// Takes bytes that are still to be sent away from that message.
-    pub(super) fn shorten(&mut self, bytes: u64) {
-        self.outgoing.shorten(self.next, bytes);
-        self.posted -= bytes;
-        if self.message_end > self.next {
-            self.message_end -= bytes;
-        }
     }
 
     /// Memory that it has beside itself while it sends [B].
@@ -413,97 +352,6 @@ impl Requester {
         }
     }
 
-    /// Starts the timer after a transmission: when [`Requester::on_timer`] is due, unless it runs.
-    #[inline]
-    pub fn start_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
-        if self.selective.is_some() {
-            return self.restart_timer(now, params);
-        }
-        let starts = !std::mem::replace(&mut self.is_timer_set, true);
-        starts.then(|| now + params.retransmission_timeout)
-    }
-
-    /// Sets the timer of selective repeat after an acknowledgement: when [`Requester::on_timer`] is due, unless it is
-    /// due earlier anyway.
-    #[inline]
-    pub fn restart_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
-        let selective = self.selective.as_mut().filter(|_| self.next > self.acknowledged)?;
-        selective.start_timer(now, self.last_progress + params.retransmission_timeout)
-    }
-
-    /// When go-back-N shall ask for a tail that may be lost, and how often it had gone back by now: all has been sent,
-    /// and a connection that had to go back knows that the network loses packets. The wait doubles with each probe, as
-    /// it is no shorter than the time without an answer.
-    #[inline]
-    pub fn tail_check(&self, now: Time, params: &RoceParams) -> Option<(Time, u8)> {
-        let is_tail = self.restarts > 0 && self.selective.is_none() && self.all_is_sent();
-        is_tail.then(|| (now + now.since(self.last_progress).max(params.tail_loss_probe_min), self.restarts))
-    }
-
-    /// Sends the last packet again if nothing was acknowledged for a while: it shows the responder what is missing
-    /// before it. If something was, returns when to look again.
-    pub fn probe_tail(&mut self, now: Time, restarts: u8, params: &RoceParams) -> Option<Time> {
-        if restarts != self.restarts || !self.all_is_sent() {
-            return None;
-        }
-        let quiet_at = self.last_progress + params.tail_loss_probe_min;
-        if quiet_at > now {
-            return Some(quiet_at);
-        }
-        let Outgoing { start, end, .. } = self.message_at(self.posted - 1);
-        let mtu = params.path_mtu.get();
-        self.next = start + (end - start - 1) / mtu * mtu;
-        self.sequence.0 = self.sequence.0.wrapping_sub(1) & SEQUENCES;
-        None
-    }
-
-    /// Whether nothing is left to send, and not all is acknowledged.
-    fn all_is_sent(&self) -> bool {
-        self.next == self.posted && self.acknowledged < self.posted
-    }
-
-    /// Starts again when nothing has been acknowledged for too long. Returns when it is due again.
-    pub fn on_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
-        if self.selective.is_some() {
-            return self.on_selective_timer(now, params);
-        }
-        let timeout = params.retransmission_timeout;
-        if self.next == self.acknowledged {
-            self.is_timer_set = false;
-            return None;
-        }
-        if now.since(self.last_progress) >= timeout {
-            self.time_out(now);
-            self.go_back();
-        }
-        Some(self.last_progress + timeout)
-    }
-
-    fn time_out(&mut self, now: Time) {
-        self.timeouts += 1;
-        self.last_progress = now;
-        if let Some(congestion) = &mut self.congestion {
-            congestion.timed_out(now);
-        }
-    }
-
-    fn on_selective_timer(&mut self, now: Time, params: &RoceParams) -> Option<Time> {
-        let is_blocked = !self.has_more(params);
-        let progress = Progress { acknowledged: self.acknowledged, next: self.next };
-        let selective = self.selective.as_mut()?;
-        // Also of an idle connection: it has no timer from now on, and sets one with its next packet.
-        if !selective.is_called(now) || progress.next == progress.acknowledged {
-            return None;
-        }
-        if now.since(self.last_progress) >= params.retransmission_timeout {
-            selective.lose_all(progress);
-            self.time_out(now);
-        } else {
-            selective.on_timer(now, progress.acknowledged, is_blocked);
-        }
-        self.restart_timer(now, params)
-    }
-
     /// Bytes acknowledged so far [offset].
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged
@@ -627,87 +475,4 @@ impl Requester {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Where the packets of messages of these sizes begin, and which of them are the first and the last of theirs.
-    fn marks(sizes: &[u64]) -> Vec<(u64, bool, bool)> {
-        let params = RoceParams::default();
-        let mut requester = Requester::default();
-        requester.open(&params, BitRate::from_gbps(100));
-        for &bytes in sizes {
-            requester.post(Time::ZERO, bytes, Operation::Write, &params);
-        }
-        let packets = std::iter::from_fn(|| requester.next_packet(Time::ZERO, &params));
-        packets.map(|packet| (packet.offset, packet.is_first, packet.is_last)).collect()
-    }
-
-    #[test]
-    fn equal_messages_are_cut_where_each_ends_and_take_one_element() {
-        let mtu = RoceParams::default().path_mtu.get();
-        // A packet and a half, twice; one packet; half a packet.
-        let sizes = [mtu + mtu / 2, mtu + mtu / 2, mtu, mtu / 2];
-        let (second, third, last) = (sizes[0], 2 * sizes[0], 2 * sizes[0] + mtu);
-        let expected = [
-            (0, true, false),
-            (mtu, false, true),
-            (second, true, false),
-            (second + mtu, false, true),
-            (third, true, true),
-            (last, true, true),
-        ];
-        assert_eq!(marks(&sizes), expected);
-        let mut requester = Requester::default();
-        for _ in 0..1_000 {
-            requester.post(Time::ZERO, 64, Operation::Write, &RoceParams::default());
-        }
-        assert_eq!(requester.outgoing.iter().count(), 1);
-    }
-
-    /// Posts `messages`, each after so many packets, and answers where the number is negative: the packets, as their
-    /// offset and whether they are the first and the last of their message, and ends of answers.
-    fn turns(messages: &[(usize, i64)]) -> (Vec<(u64, bool, bool)>, Vec<u64>) {
-        let params = RoceParams::default();
-        let (mut requester, mut messages) = (Requester::default(), messages.iter().peekable());
-        requester.open(&params, BitRate::from_gbps(100));
-        let (mut packets, mut answers) = (Vec::new(), Vec::new());
-        loop {
-            while let Some(&&(_, bytes)) = messages.peek().filter(|&&&(after, _)| after == packets.len()) {
-                let operation = if bytes < 0 { Operation::ReadResponse } else { Operation::Write };
-                requester.post(Time::ZERO, bytes.unsigned_abs(), operation, &params);
-                messages.next();
-            }
-            let Some(packet) = requester.next_packet(Time::ZERO, &params) else { return (packets, answers) };
-            answers.extend(requester.answered());
-            packets.push((packet.offset, packet.is_first, packet.is_last));
-        }
-    }
-
-    #[test]
-    fn messages_go_between_packets_of_answers() {
-        let mtu = RoceParams::default().path_mtu.get() as i64;
-        let at = |packets: u64, bytes: u64| packets * mtu as u64 + bytes;
-        // After two packets of an answer of four a request goes next, and one more behind a packet of the answer.
-        let packets = vec![
-            (0, true, false),
-            (at(1, 0), false, false),
-            (at(2, 0), true, true),
-            (at(2, 16), false, false),
-            (at(3, 16), true, true),
-            (at(3, 32), false, true),
-        ];
-        assert_eq!(turns(&[(0, -4 * mtu), (2, 16), (2, 16)]), (packets, vec![at(4, 32)]));
-        // A message of three packets goes before two answers, and the next message behind as much of them.
-        let packets = vec![
-            (0, true, false),
-            (at(1, 0), false, false),
-            (at(2, 0), false, true),
-            (at(3, 0), true, true),
-            (at(4, 0), true, false),
-            (at(5, 0), false, false),
-            (at(6, 0), true, true),
-            (at(6, 16), false, true),
-        ];
-        assert_eq!(turns(&[(0, -mtu), (0, -3 * mtu), (0, 3 * mtu), (1, 16)]), (packets, vec![at(4, 0), at(7, 16)]));
-    }
-}
+mod tests;
