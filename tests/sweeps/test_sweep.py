@@ -24,8 +24,10 @@ from etherweave.sweeps import (
     FlowFirst,
     SweepError,
     SweepStore,
+    cost,
     executor,
     executors,
+    expect,
     in_fidelity,
     load_sweep,
     shortlist,
@@ -198,6 +200,22 @@ def test_a_dry_run_says_what_is_left_and_carries_nothing_out(tmp_path: Path) -> 
     assert facts["wall_s"] > 0
     assert facts["memory_bytes"] > 2**20
     assert not (tmp_path / "out").exists()
+
+
+def test_a_dry_run_predicts_the_time_beside_other_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, processors = tmp_path / "loadavg", os.cpu_count() or 1
+    monkeypatch.setattr(cost, "LOAD", load)
+    for others in (0, 3 * processors):
+        load.write_text(f"0.00 0.00 0.00 {others + 1}/200 4711\n")
+        expected = expect(load_sweep(write(tmp_path)), tmp_path / "out", executor("local", 1))
+        slower = expected.wall_s / (cost.START_S + expected.processor_s)
+        share = max(others + 1, processors) / processors
+        assert (expected.others, slower) == pytest.approx((others, share))
+    assert cost.slowdown(4 * processors, 0.0) >= 4.0
+    monkeypatch.setattr(cost, "LOAD", tmp_path / "no")
+    assert expect(load_sweep(write(tmp_path)), tmp_path / "out", executor("local", 1)).others == 0
 
 
 def test_a_dry_run_leaves_mistakes_of_single_points_to_the_sweep(tmp_path: Path) -> None:

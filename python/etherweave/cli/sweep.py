@@ -136,7 +136,10 @@ def print_expectation(expectation: "Expectation", as_json: bool) -> None:
     print(f"{expectation.points:,} points: {counts}")
     if not expectation.left:
         return None
-    print(f"  time: {expectation.wall_s:,.1f} s, {expectation.processor_s:,.1f} s of processors")
+    others = round(expectation.others)
+    beside = f" beside {others:,} threads of other programs" if others else ""
+    processors = f"{expectation.processor_s:,.1f} s of processors"
+    print(f"  time: {expectation.wall_s:,.1f} s{beside}, {processors}")
     print(f"  memory: {size_text(expectation.memory_bytes)} at most, all workers together")
     print(f"  disk: {size_text(expectation.disk_bytes)}")
     if not math.isnan(expectation.error_median):

@@ -9,14 +9,17 @@ import bisect
 import contextlib
 import json
 import math
+import os
 import resource
 import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from etherweave import _core
+from etherweave.api.machine import usable_processors
 from etherweave.api.results import parse_summary
 from etherweave.api.simulation import Progress
 from etherweave.sweeps.executors import Executor
@@ -29,6 +32,7 @@ PILOT_S, PILOTS_S = 0.5, 2.5
 START_S = 0.6  # Until workers have started [s], about: an interpreter that imports the package.
 DATASET_S = 0.3  # Processor time of writing a dataset, about [s].
 _RUN_MIN_S = 0.005  # Least time of a run, about [s].
+LOAD = Path("/proc/loadavg")  # Has the threads of this machine that compute now, proc(5).
 ROW_BYTES = 2_000
 """Size of a run in the journal and in the dataset, about [B]: some forty figures as JSON."""
 
@@ -88,11 +92,13 @@ class Expectation:
     finished: int  # Runs that have a record.
     left: int  # Runs to carry out.
     processor_s: float  # Time of all of them, one after the other [s].
-    wall_s: float  # Time with the workers of the executor [s].
+    wall_s: float  # Time with the workers of the executor, beside others that compute now [s].
     memory_bytes: int  # Most memory of all workers at once [B].
     disk_bytes: int  # Journal and dataset [B].
     error_median: float
     """Median error of a measured run's time as predicted from the others; NaN for one run."""
+    others: float = 0.0
+    """Threads of other programs that compute on this machine at the same time, about."""
 
 
 def resident_bytes() -> int:
@@ -145,10 +151,11 @@ def expected(
     step = -(-len(left) // SAMPLES)
     first, known = _estimable(what, left[::step])
     base = resident_bytes()
-    measured, end = [], time.monotonic() + PILOTS_S
+    measured, computing, end = [], list[int](), time.monotonic() + PILOTS_S
     for at in pilots(known):
         if time.monotonic() < end and (seconds := _measure(what, first[at])):
             measured.append((known[at], seconds))
+            computing.append(_computing() - 1)
     if not measured:
         raise SweepError(f"{what.origin}: every run that was tried has a mistake; carry out one")
     model, errors = CostModel.of(measured), []
@@ -158,16 +165,36 @@ def expected(
     times = [model.time(entry) for entry in known]
     processor_s = statistics.fmean(times) * len(left)
     workers = min(executor.workers, len(left))
+    beside = statistics.fmean(computing) if executor.name == "local" else 0.0
+    slower = slowdown(workers, beside) if executor.name == "local" else 1.0
     return Expectation(
         points,
         finished,
         len(left),
         processor_s,
-        START_S + max(processor_s / workers, max(times)),
+        slower * (START_S + max(processor_s / workers, max(times))),
         workers * (base + max(entry.memory_bytes for entry in known)),
         ROW_BYTES * (finished + len(left)),
         statistics.median(errors) if errors else math.nan,
+        beside,
     )
+
+
+def slowdown(workers: int, others: float) -> float:
+    """Return how many times as long workers take that share processors with others.
+
+    The system gives all threads that compute the same time.
+    """
+    of_machine = (workers + others) / (os.cpu_count() or 1)
+    return max(of_machine, workers / usable_processors(), 1.0)
+
+
+def _computing() -> int:
+    """Count the threads of this machine that compute now, this one among them."""
+    try:
+        return int(LOAD.read_text().split()[3].partition("/")[0])
+    except (OSError, ValueError, IndexError):
+        return 1
 
 
 def _estimable(what: Sweep, runs: Sequence[Run]) -> tuple[list[Run], list[RunEstimate]]:
