@@ -136,6 +136,29 @@ def test_replaced_times_are_those_of_items_that_wait_at_the_pace_so_far() -> Non
     assert work.left_s() == pytest.approx(6.0, rel=0.01)
 
 
+def test_items_that_are_added_go_on_at_the_pace_so_far_and_more_may_follow() -> None:
+    now_s = 0.0
+    work = Work([], None, in_seconds=True, clock=lambda: now_s)
+    work.extend(["a", "b"], lambda: {"a": 2.0, "b": 2.0}, more=4)
+    work.expect_step("dataset", 0.0)
+    assert work.left() == pytest.approx((4.0, 12.0))
+    now_s = 4.0
+    work.end("a")
+    assert work.left() == pytest.approx((4.0, 20.0), rel=0.01)
+    now_s = 8.0
+    work.end("b")
+    work.end("dataset")
+    assert work.left_s() == 0.0
+    work.extend(["a", "b", "c", "d"], lambda: {"c": 3.0, "d": 3.0}, more=2)
+    assert (work.done, work.count, work.step) == (2, 4, "")
+    assert work.left() == pytest.approx((12.0, 22.0), rel=0.01)
+    now_s = 20.0
+    for name in ("c", "d", "dataset"):
+        work.end(name)
+    work.extend([], dict)
+    assert (work.done, work.count) == (4, 4)
+
+
 def test_steps_keep_their_seconds_where_all_results_are_kept() -> None:
     work = Work(["a", "b"], dict, in_seconds=True, clock=lambda: 0.0)
     work.expect_step("page", 5.0)

@@ -14,6 +14,7 @@ import pytest
 
 from etherweave import run
 from etherweave.api.interconnects import Interconnect
+from etherweave.api.work import LeftRange, Work
 from etherweave.cli.sampled import intervals, print_intervals
 from etherweave.report.interconnects import overview
 from etherweave.report.sweep import plot
@@ -157,6 +158,27 @@ def test_any_processes_and_an_interruption_give_the_same_bytes(file: Path, tmp_p
     figures = json.loads(first)["figures"]
     assert figures[MEAN]["point"] == pytest.approx(2.00112)
     assert figures["drops.packets"]["rest"] is None, "what does not vary has no parts"
+
+
+def test_samples_have_one_progress_over_all_batches(file: Path, tmp_path: Path) -> None:
+    seen = list[tuple[Work, int, int, LeftRange | None]]()
+    wide = declared([f"{LATENCY}=10ns..40000ns", f"{OVERHEAD}=10ns..40000ns"])
+    run_samples(
+        file,
+        64,
+        tmp_path / "out",
+        declared=wide,
+        executor=executor("local", 1),
+        precision=1e-9,
+        on_progress=lambda work: seen.append((work, work.done, work.count, work.left())),
+    )
+    works, done, counts, left = zip(*seen, strict=True)
+    assert len({id(work) for work in works}) == 1
+    assert list(done) == sorted(done) and sorted(set(counts)) == [33, 65]
+    half = left[done.index(16)]
+    assert half and half.max_s > half.min_s > 0, "another batch may follow"
+    last = left[-1]
+    assert last and last.max_s == last.min_s
 
 
 def test_figures_without_a_basis_are_named_in_a_warning(file: Path, tmp_path: Path) -> None:

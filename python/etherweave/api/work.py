@@ -156,8 +156,8 @@ class Work:
         begun_s: float | None = None,
     ) -> None:
         self.last = ""
-        self._names = names
-        self._expected = expected or dict
+        self._names = list(names)
+        self._expected = [expected or dict]
         self._workers = max(workers, 1)
         self._in_seconds = in_seconds
         self._worker_start = start_s
@@ -166,6 +166,8 @@ class Work:
         self._end_s = dict[str, float]()
         self._kept = set[str]()
         self._schedule: _Schedule | None = None
+        self._times = dict[str, float]()
+        self._more = 0.0
         self._later = dict[str, tuple[float, float]]()
         self._step_s = dict[str, float]()
         self._last_end_s = 0.0
@@ -181,6 +183,10 @@ class Work:
         """Number of items that have ended."""
         return len(self._end_s) + len(self._kept)
 
+    def has_ended(self, name: str) -> bool:
+        """Whether an item has ended, or was kept."""
+        return name in self._end_s or name in self._kept
+
     @property
     def elapsed_s(self) -> float:
         """Time since the start [s]."""
@@ -192,6 +198,20 @@ class Work:
         with self._lock:
             left = (name for name in self._later if name not in self._step_s)
             return next(left, "") if self.done == self.count else ""
+
+    def extend(
+        self, names: Sequence[str], expected: Callable[[], Mapping[str, float]], more: float = 0.0
+    ) -> None:
+        """Add items behind the others, without those that it has, and steps that end anew.
+
+        ``more`` items may follow these in turn, or none: nobody knows before these have ended.
+        """
+        with self._lock:
+            known = set(self._names)
+            self._names += [name for name in names if name not in known]
+            self._expected.append(expected)
+            self._more, self._schedule = more, None
+            self._step_s.clear()
 
     def expect_step(self, name: str, expected: float, items: float = 0.0) -> None:
         """Add a step that follows all items.
@@ -205,9 +225,8 @@ class Work:
     def expect(self, expected: Mapping[str, float]) -> None:
         """Replace the expected times of items, in the same unit, also of those that have ended."""
         with self._lock:
-            self._times = dict(expected)
-            self._mean = _mean(self._times)
-            self._schedule = None
+            self._expected.clear()
+            self._times, self._schedule = dict(expected), None
 
     def end(self, name: str, *, is_kept: bool = False) -> None:
         """Take in that an item or a step has ended; a result that was there has taken no time."""
@@ -237,6 +256,16 @@ class Work:
         with self._lock:
             return self._left_s()
 
+    def left(self) -> "LeftRange | None":
+        """Predict it without the items that may follow, and with all of them."""
+        with self._lock:
+            least_s = self._left_s()
+            pace = self._pace(self._schedule) if self._schedule and self._more else None
+        if least_s is None:
+            return None
+        more_s = self._more * (pace or 0.0) * (self._mean or 1.0) / self._workers
+        return LeftRange(least_s, least_s + more_s)
+
     def _left_s(self) -> float | None:
         schedule = self._schedule = self._schedule or self._scheduled()
         is_running = bool(schedule.running)
@@ -251,20 +280,18 @@ class Work:
         ]
         return schedule.left_s(free_s, pace) + self._steps_left_s(is_running, pace) or None
 
-    @functools.cached_property
-    def _times(self) -> dict[str, float]:
-        return dict(self._expected())
-
-    @functools.cached_property
+    @property
     def _mean(self) -> float:
         """Expected time of an item on average; 0 where none is known."""
-        return _mean(self._times)
+        return statistics.fmean(self._times.values()) if self._times else 0.0
 
     def _scheduled(self) -> _Schedule:
         """List what is not kept, and take in what has ended so far."""
-        times = self._times
+        while self._expected:
+            self._times |= self._expected.pop(0)()
+        times, mean = self._times, self._mean or 1.0
         names = [name for name in self._names if name not in self._kept]
-        own = {name: times.get(name, self._mean or 1.0) for name in names}
+        own = {name: times.get(name, mean) for name in names}
         schedule = _Schedule(names, own, self._workers, self._worker_start if times else 0.0)
         for name, end_s in self._end_s.items():
             schedule.end(name, end_s)
@@ -308,10 +335,6 @@ class Work:
         return {
             name: own * expected + items * item_s for name, (expected, items) in self._later.items()
         }
-
-
-def _mean(times: Mapping[str, float]) -> float:
-    return statistics.fmean(times.values()) if times else 0.0
 
 
 WorkCallback: TypeAlias = Callable[[Work], None]  # Takes work whenever an item has ended.

@@ -313,7 +313,9 @@ class WorkLines:
             return f"{self._name}: no {self._what} yet, {wall_s:.0f} s"
         done = f"{work.done} of {work.count} {self._what}"
         step = f", {work.step}" if work.step else ""
-        return f"{self._name}: {done}{step}, {wall_s:.0f} s{_left_text(work.left_s())}"
+        left = work.left()
+        text = f", {left.text(_seconds_text)} left" if left else ""
+        return f"{self._name}: {done}{step}, {wall_s:.0f} s{text}"
 
 
 def _launch_text(facts: "LaunchFacts") -> str:
@@ -336,7 +338,8 @@ def speed(facts: "RunFacts") -> str:
 
 def _work_left(task: Any) -> str:
     """Write the time left of a bar's work, once it has begun."""
-    return _clock_text(task.fields["work"].left_s() if task.total else None)
+    left = task.fields["work"].left() if task.total else None
+    return left.text(_clock_text) if left else _clock_text(None)
 
 
 def run_left(task: Any) -> str:

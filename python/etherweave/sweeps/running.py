@@ -73,6 +73,7 @@ def sweep(
     on_progress: WorkCallback = unheard,
     *,
     tables: bool = False,
+    part_of: tuple[Work, int] | None = None,
 ) -> SweepResult:
     """Carry out the runs of a sweep that have no record in a directory, and write its dataset.
 
@@ -89,6 +90,8 @@ def sweep(
     tables
         Whether each run leaves its whole result, too, in ``tables/`` under its hash. Workers write
         it, so that all of them see the directory.
+    part_of
+        Work that these runs extend, and how many more may follow them at most.
 
     Raises
     ------
@@ -109,16 +112,15 @@ def sweep(
         done = 0
         different = list({run.id: run for run in runs}.values())
         taken_s = {run: float(record.get("seconds", 0.0)) for run, record in records.items()}
-        work = Work(
+        work, more = part_of or (work_of(executor), 0)
+        work.extend(
             [run.id for run in different],
             lambda: cost.expected_times(what, different, taken_s),
-            executor.workers,
-            in_seconds=True,
-            start_s=cost.START_S,
+            more,
         )
         work.expect_step("dataset", cost.DATASET_S)
         for known in different:
-            if known.id not in left:
+            if known.id not in left and not work.has_ended(known.id):
                 work.end(known.id, is_kept=True)
         on_progress(work)
         try:
@@ -137,6 +139,11 @@ def sweep(
     by_fidelity = Counter(own for own in fidelities if own)
     model = _model(what, runs, records)
     return SweepResult(dataset, store.status(), done, dict(by_fidelity), model)
+
+
+def work_of(executor: Executor) -> Work:
+    """Return work without items yet, of runs that an executor carries out."""
+    return Work([], None, executor.workers, in_seconds=True, start_s=cost.START_S)
 
 
 def _reject_all_lost(records: Sequence[Record]) -> None:

@@ -20,6 +20,7 @@ from etherweave.study.declared import DeclaredUnknown
 from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.sweeps.cost import estimates, resident_bytes
 from etherweave.sweeps.points import Run
+from etherweave.sweeps.running import work_of
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
 from etherweave.uncertainty.intervals import DEGREE, Distribution, distribution, samples_min
@@ -317,10 +318,14 @@ def run_samples(
     where = _within_memory(complete, executor, memory_limit, on_notice)
     is_enough = samples_min(len(complete.drawn.entries), DEGREE) <= FIRST
     count = min(FIRST if is_enough else 2 * FIRST, samples)
+    work = work_of(where)
     with where.kept() as kept:
         while True:
             first = replace(complete, shares=complete.shares[:count])
-            rows = sweep(first, directory, kept, on_progress, tables=True).to_polars().to_dicts()
+            done = sweep(
+                first, directory, kept, on_progress, tables=True, part_of=(work, samples - count)
+            )
+            rows = done.to_polars().to_dicts()
             result = _result(complete, rows, samples, precision)
             if result.is_known or count == samples:
                 return result
