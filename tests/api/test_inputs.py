@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from etherweave.api.inputs import InputError, read_bytes, read_text
+from etherweave.api.inputs import InputError, read_bytes, read_json, read_text, read_toml
 
 
 def reason(path: Path | str, size_max: int = 100) -> str:
@@ -41,6 +42,14 @@ def test_a_fifo_without_a_writer_is_rejected_at_once(tmp_path: Path) -> None:
 
 def test_a_directory_is_rejected(tmp_path: Path) -> None:
     assert reason(tmp_path) == "Is a directory; expected a file"
+
+
+@pytest.mark.parametrize("read", [read_json, read_toml])
+def test_a_file_that_is_not_read_is_named_once(
+    read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=f"^{tmp_path}: Is a directory; expected a file$"):
+        read(tmp_path)
 
 
 def test_bytes_that_are_no_utf_8_are_rejected_with_their_place(tmp_path: Path) -> None:

@@ -92,6 +92,11 @@ def test_a_file_that_is_missing_is_named_with_what_is_expected() -> None:
         declared(["@none.toml"])
 
 
+def test_a_directory_in_place_of_a_file_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(UncertaintyError, match=f"^{tmp_path}: Is a directory; expected a file$"):
+        declared([f"@{tmp_path}"])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -75,16 +75,18 @@ def read_text(path: str | Path, size_max: int = SIZE_MAX) -> str:
 
 def read_json(path: str | Path, size_max: int = SIZE_MAX) -> Any:
     """Read a JSON file."""
+    text = read_text(path, size_max)
     try:
-        return json.loads(read_text(path, size_max))
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(path, f"{error}; expected JSON") from None
 
 
 def read_toml(path: str | Path, size_max: int = SIZE_MAX) -> dict[str, Any]:
     """Read a TOML file."""
+    text = read_text(path, size_max)
     try:
-        return tomllib.loads(read_text(path, size_max))
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(path, f"{error}; expected TOML") from None
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import Any, TypeAlias
 
-from etherweave.api.inputs import read_text
+from etherweave.api.inputs import InputError, read_text
 from etherweave.sweeps import SweepError
 from etherweave.sweeps.points import amount, check_range
 from etherweave.uncertainty.distributions import Choice, Quantiles, Range
@@ -139,7 +139,9 @@ def _number(text: str) -> object:
 def _of_file(file: str) -> Declared:
     try:
         table = tomllib.loads(read_text(file))
-    except ValueError as error:
+    except InputError as error:
+        raise UncertaintyError(str(error)) from None
+    except (ValueError, RecursionError) as error:
         raise UncertaintyError(f"{file}: {error}; expected TOML") from None
     except OSError as error:
         expected = "a file with [[unknown]] after @, or KEY=LOW..HIGH"
