@@ -193,6 +193,20 @@ def test_a_full_disk_ends_a_sweep_and_later_it_goes_on(dataset: Path, tmp_path: 
         subprocess.run(["umount", "--lazy", out], check=True)
 
 
+def test_an_interruption_says_where_runs_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SweepStore, "write_dataset", interrupt)
+    done = run_here("sweep", write(tmp_path), "-o", tmp_path / "out", code=130)
+    assert done.stderr == (
+        f"Interrupted: what has ended is kept in {tmp_path / 'out'}, and is not repeated.\n"
+    )
+    assert len(SweepStore(tmp_path / "out").records()) == RUNS
+
+
 def test_a_dry_run_says_what_is_left_and_carries_nothing_out(tmp_path: Path) -> None:
     done = run_here("sweep", write(tmp_path), "-o", tmp_path / "out", "--dry-run", "--json")
     facts = json.loads(done.stdout)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from etherweave.api.outputs import write_text
 from etherweave.cli.design_page import WIDTH, print_table
-from etherweave.cli.exits import mistakes
+from etherweave.cli.exits import kept_in, mistakes
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import AsJson, DryRun, ExecutorName, Workers, directory, output_file
 from etherweave.cli.progress import work_progress
@@ -64,7 +64,7 @@ def run_verb(
             if (more := trajectory_runs(prepared)) and not as_json:
                 print(f"  then, for what moves the lead of the first two: about {more:,} runs")
             return None
-        with work_progress(file.stem, "runs") as on_progress:
+        with kept_in(home), work_progress(file.stem, "runs") as on_progress:
             result = answer(prepared, home, on, on_progress)
     if as_json:
         print(json.dumps(asdict(result), indent=2))

@@ -4,6 +4,7 @@ import errno
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -104,6 +105,17 @@ def mistakes(
     except kinds as error:
         text = error.args[0] if isinstance(error, KeyError) else error
         reject(f"{before}{text}{after}")
+
+
+@contextmanager
+def kept_in(home: Path) -> Iterator[None]:
+    """Print after an interruption where finished work is kept, which is not repeated."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if home.is_dir():
+            print_error(f"Interrupted: what has ended is kept in {home}, and is not repeated.")
+        raise
 
 
 def _endings() -> list[signal.Signals]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from etherweave.api.outputs import below
 from etherweave.api.simulation import ScenarioError
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes
+from etherweave.cli.exits import kept_in, mistakes
 from etherweave.cli.parameters import directory
 from etherweave.cli.progress import work_progress
 from etherweave.cli.repeated import exit_where_failed, number, print_rest
@@ -35,7 +35,7 @@ def run_replicated(
     home = directory(output or below(Path("results"), f"{file.stem}-replications"))
     with mistakes(ScenarioError, UncertaintyError, SweepError, ExecutorError, ValueError):
         on = executor(where, processes)
-        with work_progress(file.stem, "runs") as on_progress:
+        with kept_in(home), work_progress(file.stem, "runs") as on_progress:
             result = run_replications(
                 file,
                 replications,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from etherweave.api.outputs import below
 from etherweave.api.simulation import ScenarioError
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes, notice, print_warnings
+from etherweave.cli.exits import kept_in, mistakes, notice, print_warnings
 from etherweave.cli.parameters import directory
 from etherweave.cli.progress import work_progress
 from etherweave.cli.repeated import exit_where_failed, number, print_rest
@@ -46,7 +46,7 @@ def run_sampled(
     home = directory(output or below(Path("results"), f"{file.stem}-samples"))
     with mistakes(ScenarioError, UncertaintyError, SweepError, ExecutorError, ValueError):
         drawn, on = declared(uncertain), executor(where, processes)
-        with work_progress(file.stem, "runs") as on_progress:
+        with kept_in(home), work_progress(file.stem, "runs") as on_progress:
             result = run_samples(
                 file,
                 samples,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, mistakes, notice, reject
+from etherweave.cli.exits import FAILED, kept_in, mistakes, notice, reject
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, ExecutorName, Threads, directory
 from etherweave.cli.progress import work_progress
@@ -89,7 +89,8 @@ def study(
         if samples is not None:
             check_count(samples)
         before = processor_s()
-        with work_progress(stem if samples is None else f"{stem}, before samples") as on_progress:
+        phase = stem if samples is None else f"{stem}, before samples"
+        with kept_in(home), work_progress(phase) as on_progress:
 
             def show(work: "Work") -> None:
                 if only == "*" and samples is None:
@@ -111,7 +112,7 @@ def study(
             page = None if done.not_run or samples is not None else write_study(done)
         sampled = None
         if samples is not None:
-            with work_progress(stem, "samples") as on_progress:
+            with kept_in(home), work_progress(stem, "samples") as on_progress:
 
                 def show_samples(work: "Work") -> None:
                     work.expect_step("page", 0.0 if done.not_run else page_s(len(done.taken_s)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from etherweave.cli import parameters
-from etherweave.cli.exits import FAILED, mistakes, notice, print_warnings, reject
+from etherweave.cli.exits import FAILED, kept_in, mistakes, notice, print_warnings, reject
 from etherweave.cli.progress import size_text, work_progress
 from etherweave.cli.verbs import FileGroup, nested
 from etherweave.extend import load_extensions
@@ -100,11 +100,11 @@ def run_verb(
             return print_expectation(expect(what, home, on), as_json)
         if flow_first:
             first = FlowFirst(flow_first, close, largest)
-            with work_progress(what.name, "runs in flow-level mode") as on_progress:
+            with kept_in(home), work_progress(what.name, "runs in flow-level mode") as on_progress:
                 near = shortlist(what, home, first, on, on_progress)
             _print_left(what, near, home, first)
             what = near
-        with work_progress(what.name, "runs") as on_progress:
+        with kept_in(home), work_progress(what.name, "runs") as on_progress:
             done = carry_out(what, home, on, on_progress, tables=tables)
     _print_result(done, as_json)
     if done.status.failed or done.status.lost:
