@@ -1,6 +1,7 @@
 """The command line as its user meets it."""
 
 import contextlib
+import errno
 import json
 import os
 import pty
@@ -123,6 +124,28 @@ def test_a_capture_that_cannot_be_written_fails_before_the_run(tmp_path: Path) -
     )
     assert done.stderr.count("\n") == 1
     assert "File name too long" in done.stderr
+
+
+@pytest.mark.parametrize("number", [errno.EFBIG, errno.EACCES, errno.EPIPE])
+def test_a_file_that_no_verb_expects_to_fail_is_one_line(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> str:
+        raise OSError(number, os.strerror(number), "page/overview.svg")
+
+    monkeypatch.setattr("etherweave.api.simulation.schema", fail)
+    done = command_line.invoke("schema", code=2)
+    assert done.stderr == f"page/overview.svg: {os.strerror(number)}\n"
+
+
+def test_a_result_on_a_full_disk_is_named(tmp_path: Path) -> None:
+    full = 'ulimit -f 8; trap "" XFSZ; exec "$@"'
+    command = ["sh", "-c", full, "sh", *command_line.COMMAND, "run", str(SCENARIOS / "first.toml")]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*command, "-o", tmp_path / "out"], capture_output=True, text=True, env=environment
+    )
+    assert (done.returncode, done.stderr) == (2, f"{tmp_path / 'out'}: File too large\n")
 
 
 @pytest.mark.parametrize(("option", "name"), [("--pcap", "frames"), ("--trace", "ranks.json")])

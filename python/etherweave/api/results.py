@@ -464,7 +464,12 @@ def _replacing(home: Path) -> Iterator[Path]:
 
     with new_directory(home), TemporaryDirectory(prefix=".saving-", dir=home) as collected:
         fresh = Path(collected)
-        yield fresh
+        try:
+            yield fresh
+        except OSError as error:
+            if error.filename or not error.errno:
+                raise
+            raise OSError(error.errno, os.strerror(error.errno), str(home)) from None
         # Without its summary the directory is no result; so a kill between two renames leaves none.
         (home / SUMMARY).unlink(missing_ok=True)
         for stale in home.glob(TABLES):

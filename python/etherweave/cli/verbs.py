@@ -129,10 +129,17 @@ class FileGroup(TyperGroup):
 def _one_sentence() -> Iterator[None]:
     """Print a mistake in arguments as every other mistake, without the usage above it.
 
-    So is a library that is not installed, where an extra of the package brings it.
+    So is a library that is not installed, where an extra of the package brings it, and a file that
+    cannot be read or written.
     """
     try:
         yield
+    except OSError as error:
+        from etherweave.cli.exits import os_error, reject
+
+        if error.filename:
+            reject(os_error(error))
+        raise
     except ModuleNotFoundError as error:
         from etherweave.cli.exits import reject
         from etherweave.cli.extras import lack
