@@ -15,6 +15,8 @@ MACHINE = "machine"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Threads of linear algebra wait in loops, from which tests on all processors take the time.
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     for line in (
         "needs(*names): skip where the machine lacks one of these; see tests/support/needs.py",
         "serial: changes what a machine has once, so that only one such test runs at a time",

@@ -1,5 +1,8 @@
 """The inference of a calibration, on models whose unknowns are known."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -50,6 +53,26 @@ def launched(times: Array, noise: float, random: np.random.Generator) -> list[Ta
     return [
         Target([float(np.exp(time + random.normal(0, noise))) for _ in range(6)]) for time in times
     ]
+
+
+THREADS = """
+from threadpoolctl import threadpool_info
+from etherweave.bench.calibration import inference
+
+def emulator(points, times):
+    pools = {(pool["user_api"], pool["num_threads"]) for pool in threadpool_info()}
+    raise SystemExit(str(sorted(pools)))
+
+inference.Emulator = emulator
+inference.infer(lambda shares: shares, [inference.Target([1.0])], 1)
+"""
+
+
+def test_all_libraries_that_infer_have_one_thread() -> None:
+    """Threads add the same numbers in another order."""
+    several = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "2")
+    done = subprocess.run([sys.executable, "-c", THREADS], env=several, stderr=subprocess.PIPE)
+    assert done.stderr == b"[('blas', 1), ('openmp', 1)]\n"
 
 
 class Repetition(NamedTuple):

@@ -86,6 +86,8 @@ def infer(model: Model, targets: Sequence[Target], unknowns: int, seed: int = 0)
 
     ``model`` predicts a time for each of the measured ``targets``, at any shares of the unknowns.
     """
+    import sklearn.gaussian_process
+    import sklearn.mixture  # noqa: F401 - only libraries that are loaded have their threads limited
     from threadpoolctl import threadpool_limits
 
     measured = np.array([np.log(target.median) for target in targets])
