@@ -212,7 +212,7 @@ def legend(figure: Figure) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_figures")
+@pytest.mark.usefixtures("undrawn_figures")
 def test_a_table_stands_beside_what_was_measured(tmp_path: Path, three: Path) -> None:
     out = copytree(three, tmp_path / "out")
     predictions = tmp_path / "predictions.csv"

@@ -215,7 +215,7 @@ def test_totals_are_listed_for_each_launch_and_host(out: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_figures")
+@pytest.mark.usefixtures("undrawn_figures")
 def test_gaps_are_listed_once_for_each_reason_under_the_results(tmp_path: Path, out: Path) -> None:
     own = records(out)
     for record in own[:3]:

@@ -307,7 +307,7 @@ def test_published_means_stand_among_iteration_times() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_figures")
+@pytest.mark.usefixtures("undrawn_figures")
 def test_a_page_of_one_result_is_held_against_publications_too(tmp_path: Path) -> None:
     simulated().save(tmp_path)
     page = write_report(tmp_path, tmp_path).read_text()

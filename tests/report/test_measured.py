@@ -186,7 +186,7 @@ def test_a_measured_result_has_a_page_of_its_own(tmp_path: Path, measured: Resul
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_figures")
+@pytest.mark.usefixtures("undrawn_figures")
 def test_measured_results_may_be_first(tmp_path: Path, simulated: Result, measured: Result) -> None:
     simulated.save(tmp_path / "simulated")
     measured.save(tmp_path / "measured")
