@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ MACHINE = "machine"
 def pytest_configure(config: pytest.Config) -> None:
     # Threads of linear algebra wait in loops, from which tests on all processors take the time.
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    gc.disable()  # Modules and tests stay.
     for line in (
         "needs(*names): skip where the machine lacks one of these; see tests/support/needs.py",
         "serial: changes what a machine has once, so that only one such test runs at a time",
@@ -45,6 +47,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(group(item)))
     # What takes longest begins first, so that no processor waits for it at the end.
     items.sort(key=lambda item: (group(item) != MACHINE, "/study/" not in item.nodeid))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
