@@ -13,9 +13,11 @@ import pytest
 from etherweave.cli.manual import commands
 
 PROGRAM = """
-import contextlib, io, json, os, sys
+import contextlib, gc, io, json, os, sys
+import pydantic  # Every verb imports it.
 from etherweave.cli import main
 
+gc.disable()
 for words in json.loads(sys.argv[1]):
     if os.fork() == 0:
         sys.argv = ["etherweave", *words]
