@@ -134,6 +134,23 @@ fn advise(start: usize, length: usize, advice: i32) {
 #[cfg(not(target_os = "linux"))]
 fn advise(_: usize, _: usize, _: i32) {}
 
+/// Gives pages that hold nothing allocated back to the kernel: without that, the C library keeps them for what will be
+/// as small as what they held.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[allow(unsafe_code)]
+pub fn return_free_memory() {
+    // SAFETY: declared as `malloc_trim(3)` is.
+    unsafe extern "C" {
+        fn malloc_trim(kept: usize) -> i32;
+    }
+    // SAFETY: what is allocated stays, and a thread that allocates meanwhile waits.
+    let _ = unsafe { malloc_trim(0) };
+}
+
+/// Does nothing: other allocators give free pages back by themselves, or cannot.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn return_free_memory() {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,5 +165,21 @@ mod tests {
         });
         assert!((0..).zip(&numbers).all(|(number, &written)| number == written));
         assert!(Room::of(&vec![0_u8; HUGE]).is_none());
+    }
+
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[test]
+    fn what_is_free_between_small_allocations_goes_back_to_the_kernel() {
+        let resident = || {
+            let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux counts pages of a process");
+            pages.split(' ').nth(1).and_then(|count| count.parse::<usize>().ok()).expect("a number of pages") * 4096
+        };
+        let mut blocks: Vec<Box<[u8; 4096]>> = (0..1 << 13).map(|_| Box::new([1; 4096])).collect();
+        let last = blocks.pop();
+        drop(blocks);
+        let before = resident();
+        return_free_memory();
+        assert!(resident() + (16 << 20) < before, "{} of {before} B are left of 32 MiB", resident());
+        assert!(last.is_some());
     }
 }

@@ -3,6 +3,7 @@
 use std::{sync::OnceLock, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
 use etherweave_engine::{frame::pause::priorities, params::PfcWatchdog, totals::EventTotals};
+use etherweave_kernel::memory::return_free_memory;
 use etherweave_kernel::{Agreement, Division, Exchange, Processes, ThreadEnd, Threads, on_threads, serve_windows};
 use etherweave_primitives::{Duration, Time};
 
@@ -16,6 +17,9 @@ const REPORT_WINDOW: Duration = Duration::from_us(20);
 /// Time without progress after which a deadlock is looked for the first time; each further time after ten times as
 /// long.
 const DEADLOCK_AFTER: Duration = Duration::from_ms(1);
+
+/// Ends of connections whose set-up leaves so much free memory that the run begins with the kernel taking it back.
+const ENDPOINTS_MANY: usize = 1 << 18;
 
 /// Iterations of a rank that divide a run into tenths.
 const ITERATIONS_MIN: u64 = 10;
@@ -102,6 +106,10 @@ impl Simulation {
         end: Time,
         on_progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Finish {
+        let ends = self.shards.iter().map(|shard| shard.hosts.nics.endpoints.len());
+        if ends.sum::<usize>() > ENDPOINTS_MANY {
+            return_free_memory();
+        }
         on_threads(&mut self.shards, |_, shard| shard.prepare_memory());
         let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
         let (mut next_report, count) = (NextReport::default(), self.division.shards as u64);

@@ -1,6 +1,6 @@
 //! From the shards' state to rows, in an order that does not depend on shards.
 
-use etherweave_engine::{EventTotals, fingerprint::Fingerprint};
+use etherweave_engine::{EventTotals, fingerprint::Fingerprint, queue::EventQueue};
 use etherweave_host::{IterationRow, RankState, RepetitionRow, Role, Thread, TransportStates};
 use etherweave_kernel::{Processes, SlidingVec, indices::PortIndex};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
@@ -12,6 +12,15 @@ use super::{
 };
 use crate::{run::Simulation, shard::Shard};
 
+/// State that the rows to come do not need.
+#[derive(Clone, Copy)]
+enum SpentState {
+    /// Events, and rates of messages.
+    Events,
+    /// Ends of connections.
+    Connections,
+}
+
 impl Simulation {
     /// Measurements so far. Logs of ranks go into the report, and begin anew.
     pub fn report(&mut self) -> Report {
@@ -21,24 +30,32 @@ impl Simulation {
     /// The same of several processes, each of which calls this: the report of all on the first, one without rows on the
     /// others. Captured frames stay where they are.
     pub fn report_on(&mut self, processes: &Processes) -> Report {
-        self.report_after(processes, |_| {})
+        self.report_after(processes, |_, _| {})
     }
 
-    /// The same of a simulation that is over. Its connections go before rows of ports come, which take as much memory.
+    /// The same of a simulation that is over. Its state goes before rows come that take as much memory.
     pub fn last_report_on(mut self, processes: &Processes) -> Report {
-        self.report_after(processes, |shard| {
-            shard.hosts.nics.endpoints = SlidingVec::default();
-            shard.hosts.nics.states = TransportStates::default();
+        self.report_after(processes, |shard, spent| match spent {
+            SpentState::Events => {
+                shard.wires.queue = EventQueue::new(1);
+                shard.wires.fluid = None;
+            }
+            SpentState::Connections => {
+                shard.hosts.nics.endpoints = SlidingVec::default();
+                shard.hosts.nics.states = TransportStates::default();
+            }
         })
     }
 
-    fn report_after(&mut self, processes: &Processes, release: impl Fn(&mut Shard)) -> Report {
+    fn report_after(&mut self, processes: &Processes, release: impl Fn(&mut Shard, SpentState)) -> Report {
         let logs = self.take_logs();
         let far = FarEnds::of(self, processes);
         let (counts, left_out) = (self.counts(&far), self.left_out());
-        self.shards.iter_mut().for_each(release);
+        self.shards.iter_mut().for_each(|shard| release(shard, SpentState::Events));
+        let flows = self.flows(&far);
+        self.shards.iter_mut().for_each(|shard| release(shard, SpentState::Connections));
         let (iterations, repetitions, ports) = (self.iterations(), self.repetitions(), self.ports(&far));
-        let part = ReportPart { logs, iterations, repetitions, ports, ..counts };
+        let part = ReportPart { logs, iterations, repetitions, ports, flows, ..counts };
         let mut part = part.gather(processes, &self.names.topology);
         let skips = self.forward.iter().flat_map(|forward| &forward.skips);
         let shadows = self.forward.iter().flat_map(|forward| forward.shadows.iter().copied());
@@ -81,7 +98,8 @@ impl Simulation {
     pub(crate) fn counters(&mut self, at: Time, processes: &Processes) -> ReportPart {
         self.end = at;
         let far = FarEnds::of(self, processes);
-        let part = ReportPart { ports: self.ports(&far), ..self.counts(&far) };
+        let counts = self.counts(&far);
+        let part = ReportPart { ports: self.ports(&far), flows: self.flows(&far), ..counts };
         part.gather(processes, &self.names.topology)
     }
 
@@ -89,7 +107,7 @@ impl Simulation {
         self.forward.as_ref().map_or(Duration::ZERO, |forward| forward.skipped())
     }
 
-    /// Counts but those of ports.
+    /// Counts but those of ports and of connections.
     fn counts(&mut self, far: &FarEnds) -> ReportPart {
         let mut fingerprint: Option<Fingerprint> = None;
         for part in self.shards.iter().filter_map(|shard| shard.wires.fingerprint.as_ref()) {
@@ -105,7 +123,7 @@ impl Simulation {
             ports: Vec::new(),
             streams: self.streams(),
             late_starts: self.late_starts(),
-            flows: self.flows(far),
+            flows: Vec::new(),
             failures: self.failures(),
             sleeps: self.sleeps(),
             learning: self.learning(),
