@@ -249,5 +249,8 @@ def test_a_job_that_states_its_connections_needs_the_profile_of_its_library(tmp_
     done = run_here("schedule", file, *options)
     needed = "--set 'host.mpi_roce.profile=\"deepep\"'"
     assert f"a replay of its trace needs {needed}\n" in done.stderr
-    file.write_text(file.read_text() + '[host.mpi_roce]\nprofile = "deepep"\n')
+    # A key of the library leaves its others to the profile.
+    file.write_text(file.read_text() + '[host.mpi_roce]\neager_max = "1MiB"\n')
+    assert f"a replay of its trace needs {needed}\n" in run_here("schedule", file, *options).stderr
+    file.write_text(file.read_text() + 'profile = "deepep"\n')
     assert "a replay of its trace" not in run_here("schedule", file, *options).stderr

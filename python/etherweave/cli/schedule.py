@@ -93,7 +93,8 @@ def _print_replay_keys(
     Jobs of accelerators have connections and the profile of their library without stating them.
     """
     given, resolved = tomllib.loads(text), tomllib.loads(made.resolved)
-    profiles = () if "mpi_roce" in given.get("host", {}) else PROFILES
+    is_named = "profile" in given.get("host", {}).get("mpi_roce", {})
+    profiles = () if is_named else PROFILES
     jobs = zip(given.get("job", resolved["job"]), resolved["job"], strict=True)
     for own, job in jobs:
         connections = job["connections"]
@@ -106,6 +107,7 @@ def _print_replay_keys(
             same = tomllib.loads(_core.resolve(text, origin, [*changes, profile]))
             if same["host"]["mpi_roce"] == resolved["host"]["mpi_roce"]:
                 keys.append("=".join(profile))
+                break
         options = " ".join(f"--set {shlex.quote(key)}" for key in keys)
         if keys:
             notice(f"{job['name']}: a replay of its trace needs {options}")

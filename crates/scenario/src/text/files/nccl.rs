@@ -1,6 +1,7 @@
 //! The library of accelerators: jobs that call NCCL have connections for each communicator, others those of their
 //! library, and where all call such a library, `host.mpi_roce` has its profile.
 
+use etherweave_sim::params::MpiParams;
 use etherweave_workload::Workload;
 use toml::{Table, Value};
 
@@ -28,9 +29,16 @@ pub(super) fn insert(values: &mut Table) {
     let empty = || Value::Table(Table::new());
     if let Value::Table(host) = values.entry("host").or_insert_with(empty)
         && let Value::Table(library) = host.entry(LIBRARY).or_insert_with(empty)
+        && !is_resolved(library)
     {
         library.entry(PROFILE).or_insert_with(|| name.into());
     }
+}
+
+/// Whether a table has all keys of a scenario that is filled in, which names no profile any more.
+fn is_resolved(library: &Table) -> bool {
+    let always = Table::try_from(MpiParams::roce()).expect("parameters are a table");
+    always.keys().all(|key| library.contains_key(key))
 }
 
 /// Gives connections to a job, if it calls a library of accelerators; gives the profile of that library.
@@ -117,6 +125,19 @@ mod tests {
         assert_ne!(library(jobs), OF_NCCL);
         let profiled = "host.mpi_roce.profile = \"ucx-1.18\"\n[[job]]\nname = \"a\"\nworkload.nccl_tests.ranks = 8\n";
         assert_ne!(library(profiled), OF_NCCL);
+    }
+
+    #[test]
+    fn a_library_that_is_filled_in_stays() {
+        for profile in ["ucx-1.6", "ucx-1.18", "openmpi-4.0", "deepep", "nccl-2.21"] {
+            let text = format!(
+                "topology.single_switch.hosts = 8\nhost.mpi_roce.profile = \"{profile}\"\n\
+                 [[job]]\nname = \"a\"\nworkload.nccl_tests.ranks = 8\n"
+            );
+            let resolve = |text: &str| Scenario::parse(text, "x.toml", &[]).unwrap().resolved();
+            let resolved = resolve(&text);
+            assert_eq!(resolve(&resolved), resolved, "{profile}");
+        }
     }
 
     /// A key of the table, such as one that samples draw, leaves the others to the profile.
