@@ -222,3 +222,18 @@ def test_time_left_of_commands_is_within_a_factor_of_1_5(record: dict[str, Any])
         said_s, true_s = work.left_s() or 1e-9, record["end_s"] - now_s
         ratio = said_s / true_s
         assert 1 / FACTOR <= ratio <= FACTOR, f"{percent} %: {said_s:.2f} s of {true_s:.2f} s"
+
+
+def test_items_of_a_later_batch_begin_when_they_are_known() -> None:
+    now_s = 0.0
+    work = Work([], None, 4, in_seconds=True, clock=lambda: now_s)
+    work.extend(["first"], lambda: {"first": 10.0})
+    now_s = 10.0
+    work.end("first")
+    names = [f"later{number}" for number in range(4)]
+    work.extend(names, lambda: dict.fromkeys(names, 10.0))
+    assert work.left_s() == pytest.approx(10)
+    now_s = 20.0
+    for name in names:
+        work.end(name)
+    assert work.left_s() == 0

@@ -34,14 +34,21 @@ class _Sums(NamedTuple):
 class _Schedule:
     """Items that are not kept, in the order in which ``workers`` take them, as they begin and end.
 
-    ``start`` is the expected start of a worker, which is in the time of its first item.
+    ``start`` is the expected start of a worker, which is in the time of its first item. Items of a
+    later batch begin at ``known_s`` at the earliest.
     """
 
     def __init__(
-        self, names: Sequence[str], times: Mapping[str, float], workers: int, start: float
+        self,
+        names: Sequence[str],
+        times: Mapping[str, float],
+        workers: int,
+        start: float,
+        known_s: Mapping[str, float],
     ) -> None:
         self._names = names
         self._times = times
+        self._known_s = known_s
         self._workers = workers
         self._start = start
         self._first = frozenset(names[:workers])
@@ -66,7 +73,7 @@ class _Schedule:
             name = self._names[self._next]
             self._next += 1
             if name not in self._ended:
-                self.running[name] = now_s
+                self.running[name] = max(now_s, self._known_s.get(name, 0.0))
                 return
 
     def end(self, name: str, now_s: float) -> None:
@@ -168,6 +175,7 @@ class Work:
         self._schedule: _Schedule | None = None
         self._times = dict[str, float]()
         self._more = 0.0
+        self._known_s = dict[str, float]()  # When items of later batches became known [s].
         self._later = dict[str, tuple[float, float]]()
         self._step_s = dict[str, float]()
         self._last_end_s = 0.0
@@ -208,7 +216,10 @@ class Work:
         """
         with self._lock:
             known = set(self._names)
-            self._names += [name for name in names if name not in known]
+            new = [name for name in names if name not in known]
+            if known:
+                self._known_s |= dict.fromkeys(new, self.elapsed_s)
+            self._names += new
             self._expected.append(expected)
             self._more, self._schedule = more, None
             self._step_s.clear()
@@ -261,9 +272,9 @@ class Work:
         with self._lock:
             least_s = self._left_s()
             pace = self._pace(self._schedule) if self._schedule and self._more else None
+            more_s = self._more * (pace or 0.0) * (self._mean or 1.0) / self._workers
         if least_s is None:
             return None
-        more_s = self._more * (pace or 0.0) * (self._mean or 1.0) / self._workers
         return LeftRange(least_s, least_s + more_s)
 
     def _left_s(self) -> float | None:
@@ -292,7 +303,8 @@ class Work:
         times, mean = self._times, self._mean or 1.0
         names = [name for name in self._names if name not in self._kept]
         own = {name: times.get(name, mean) for name in names}
-        schedule = _Schedule(names, own, self._workers, self._worker_start if times else 0.0)
+        start = self._worker_start if times else 0.0
+        schedule = _Schedule(names, own, self._workers, start, self._known_s)
         for name, end_s in self._end_s.items():
             schedule.end(name, end_s)
         return schedule
