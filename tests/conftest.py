@@ -18,7 +18,8 @@ MACHINE = "machine"
 def pytest_configure(config: pytest.Config) -> None:
     # Threads of linear algebra wait in loops, from which tests on all processors take the time.
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    gc.disable()  # Modules and tests stay.
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        gc.disable()  # Modules and tests stay. A process that collects none has few.
     for line in (
         "needs(*names): skip where the machine lacks one of these; see tests/support/needs.py",
         "serial: changes what a machine has once, so that only one such test runs at a time",

@@ -171,8 +171,9 @@ mod tests {
     #[test]
     fn what_is_free_between_small_allocations_goes_back_to_the_kernel() {
         let resident = || {
-            let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux counts pages of a process");
-            pages.split(' ').nth(1).and_then(|count| count.parse::<usize>().ok()).expect("a number of pages") * 4096
+            let status = std::fs::read_to_string("/proc/self/status").expect("Linux says what a process has");
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a resident size");
+            line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number of KiB") << 10
         };
         let mut blocks: Vec<Box<[u8; 4096]>> = (0..1 << 13).map(|_| Box::new([1; 4096])).collect();
         let last = blocks.pop();

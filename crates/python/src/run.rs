@@ -169,7 +169,8 @@ pub fn run(
         // A class is called so often that the interpreter is not given back between: its own turns let others in.
         let (outcome, captured) = if is_extended { Python::attach(|_| finish()) } else { finish() };
         captured.map_err(|error| match failed.get() {
-            Some(path) => os_error(path, error),
+            // The number says more than a copy of the error would.
+            Some((path, number)) => os_error(path, number.map_or(error, std::io::Error::from_raw_os_error)),
             None => error.into(),
         })?;
         parts.into_iter().try_for_each(PartFile::place)?;
@@ -185,15 +186,15 @@ pub fn run(
 struct Watched {
     file: File,
     path: PathBuf,
-    /// The first file that could not be written.
-    failed: Arc<OnceLock<PathBuf>>,
+    /// The first file that could not be written, and the number of its error.
+    failed: Arc<OnceLock<(PathBuf, Option<i32>)>>,
 }
 
 impl Write for Watched {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.file.write(bytes).inspect_err(|error| {
             if error.kind() != std::io::ErrorKind::Interrupted {
-                let _ = self.failed.set(self.path.clone());
+                let _ = self.failed.set((self.path.clone(), error.raw_os_error()));
             }
         })
     }

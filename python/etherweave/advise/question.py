@@ -4,9 +4,9 @@ A file of TOML. A fabric is a scenario without jobs, a job is one of a scenario 
 """
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ RANGES = {"published": 1.0, "derived": 1.1, "fitted": 1.1, "estimate": 1.5, "exa
 """Factor by which a price or a power of a basis may be larger or smaller."""
 FOUND_MAX = 3  # Proposals of a search that are candidates unless the file says more.
 SAMPLES_MAX = 1_024
-RESOLVED_MAX = 2 * SAMPLES_MAX  # Scenarios with a fabric that are kept, of some 10 kB each.
+RESOLVED_MAX = 1 << 26  # Size of the resolved scenarios of a fabric that are kept [B].
 GOALS = ("price_performance", "throughput")
 FIDELITIES = ("packet", "flow first")
 FIGURES = UNCERTAIN, AS_THEY_STAND = "uncertain", "as they stand"
@@ -99,16 +99,22 @@ class Candidate:
     """Placement of all jobs on this fabric; None: each job has its own."""
 
     @cached_property
-    def _scenario(self) -> Callable[[tuple[tuple[str, str], ...]], str]:
-        """Scenario with some changes: estimates, plans and sweeps ask for the same ones."""
-        return lru_cache(RESOLVED_MAX)(lambda own: _core.resolve(self.text, self.origin, [*own]))
+    def _resolved(self) -> dict[tuple[tuple[str, str], ...], str]:
+        """Resolved scenarios by their changes: estimates, plans and sweeps ask for the same."""
+        return {}
 
     def resolve(self, keys: Mapping[str, object]) -> str:
         """Fill in the defaults of a scenario with this fabric; raises ``ScenarioError``."""
+        changes = tuple(literals({**self.keys, **keys}))
+        if (known := self._resolved.get(changes)) is not None:
+            return known
         try:
-            return self._scenario(tuple(literals({**self.keys, **keys})))
+            text = _core.resolve(self.text, self.origin, [*changes])
         except _core.ScenarioError as error:
             raise self.mistake(error) from None
+        if len(text) * (len(self._resolved) + 1) <= RESOLVED_MAX:
+            self._resolved[changes] = text
+        return text
 
     def foresee(self, resolved: str) -> Estimate | None:
         """Estimate what a run on this fabric needs, as :func:`etherweave.api.simulation.foresee`.

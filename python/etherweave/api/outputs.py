@@ -104,7 +104,10 @@ def _mode(path: Path) -> int | None:
 
 def _is_output(path: Path) -> bool:
     """Whether a path such as ``/dev/stdout`` is the standard output of this process."""
-    return os.path.samestat(path.stat(), os.fstat(1))
+    try:
+        return os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:
+        return False
 
 
 def _named(error: OSError, part: Path, path: Path) -> OSError:

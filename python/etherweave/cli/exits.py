@@ -108,13 +108,17 @@ def mistakes(
 
 
 @contextmanager
-def kept_in(home: Path) -> Iterator[None]:
-    """Print after an interruption where finished work is kept, which is not repeated."""
+def kept_in(home: Path, *, is_fresh: bool = False) -> Iterator[None]:
+    """Print after an interruption where finished work is kept.
+
+    It is not repeated, unless all work is done again in any case.
+    """
     try:
         yield
     except KeyboardInterrupt:
         if home.is_dir():
-            print_error(f"Interrupted: what has ended is kept in {home}, and is not repeated.")
+            ending = "" if is_fresh else ", and is not repeated"
+            print_error(f"Interrupted: what has ended is kept in {home}{ending}.")
         raise
 
 

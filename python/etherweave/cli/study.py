@@ -90,7 +90,7 @@ def study(
             check_count(samples)
         before = processor_s()
         phase = stem if samples is None else f"{stem}, before samples"
-        with kept_in(home), work_progress(phase) as on_progress:
+        with kept_in(home, is_fresh=fresh), work_progress(phase) as on_progress:
 
             def show(work: "Work") -> None:
                 if only == "*" and samples is None:

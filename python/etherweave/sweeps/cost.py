@@ -192,7 +192,7 @@ def slowdown(workers: int, others: float) -> float:
 def _computing() -> int:
     """Count the threads of this machine that compute now, this one among them."""
     try:
-        return int(LOAD.read_text().split()[3].partition("/")[0])
+        return max(int(LOAD.read_text().split()[3].partition("/")[0]), 1)
     except (OSError, ValueError, IndexError):
         return 1
 
