@@ -192,6 +192,22 @@ impl FastForward {
         if self.limits.error == Share::NONE { TURNS_MAX } else { 4 * TURNS_MAX }
     }
 
+    /// Begins the series anew where a turn is not like those in it, or where too many have shown nothing.
+    fn keep_comparable(&mut self, turn: &TurnedPlace, places: &Places, goes_on: bool, is_comparing: bool) {
+        let place = turn.place;
+        let key = |place: LoopPlace| (place.first, place.times);
+        let is_other = |last: &Turn| key(last.place) != key(place) || last.place.done >= place.done;
+        let messages = |all: &[MessagePlace]| all.iter().map(MessagePlace::message).collect::<Vec<_>>();
+        let are_others = messages(&self.messages) != messages(&places.messages);
+        if self.series.last().is_some_and(is_other) || are_others || !goes_on {
+            self.restart();
+        } else if !turn.is_of_loop && self.series.len() > self.turns_max() {
+            // Where arrivals are not compared any more, little was found.
+            (0..if is_comparing { 1 } else { 2 }).for_each(|_| self.stops.lengthen());
+            self.restart();
+        }
+    }
+
     /// A turn of a loop of the watched job, by which those of its other ranks are expected.
     fn expected(&self, turn: &TurnedPlace) -> Option<ExpectedTurn> {
         let &TurnedPlace { time, place, is_of_loop, .. } = turn;
@@ -295,6 +311,25 @@ impl Simulation {
 
     /// Looks at all that has happened until the end of a turn, and skips what is known, up to `end`.
     fn fast_forward(&mut self, forward: &mut FastForward, turn: TurnedPlace, end: Time, processes: &Processes) {
+        let TurnedPlace { time, place, at, .. } = turn;
+        let (places, kept) = self.compare(forward, turn, processes);
+        if forward.is_blocked || at < forward.from || forward.is_in_shadow(time, place) {
+            forward.candidates = [None, None];
+        } else {
+            self.try_levels(forward, &places, (at, end), processes);
+        }
+        // A reason of this turn stands before one of an earlier turn.
+        forward.obstacle = forward.obstacle.take().or(kept);
+    }
+
+    /// Adds a turn to the series, with all that has happened until its end. Gives how far messages and loops are, and
+    /// the reason of an earlier turn if this one was not looked at as closely.
+    fn compare(
+        &mut self,
+        forward: &mut FastForward,
+        turn: TurnedPlace,
+        processes: &Processes,
+    ) -> (Places, Option<String>) {
         let expected = forward.expected(&turn);
         let TurnedPlace { time, place, at, is_of_loop } = turn;
         let Standing {
@@ -330,17 +365,7 @@ impl Simulation {
                 forward.stops.pause(forward.budget.skip_turns());
             }
         }
-        let key = |place: LoopPlace| (place.first, place.times);
-        let is_other = |last: &Turn| key(last.place) != key(place) || last.place.done >= place.done;
-        let messages = |all: &[MessagePlace]| all.iter().map(MessagePlace::message).collect::<Vec<_>>();
-        let are_others = messages(&forward.messages) != messages(&places.messages);
-        if forward.series.last().is_some_and(is_other) || are_others || !goes_on {
-            forward.restart();
-        } else if !is_of_loop && forward.series.len() > forward.turns_max() {
-            // Where arrivals are not compared any more, little was found.
-            (0..if is_comparing { 1 } else { 2 }).for_each(|_| forward.stops.lengthen());
-            forward.restart();
-        }
+        forward.keep_comparable(&turn, &places, goes_on, is_comparing);
         let packets = if has_streams { packets } else { 0 };
         let (offsets, waits_since) = (offsets.map(|sum| sum as i64), waits_since.unwrap_or(Time::MAX));
         forward.messages.clone_from(&places.messages);
@@ -351,22 +376,29 @@ impl Simulation {
         forward.has_ended = !is_complete && forward.limits.error == Share::NONE;
         forward.is_blocked = obstacle.is_some();
         let is_kept = is_paused || !is_of_loop && !forward.series.is_due();
-        let kept = forward.obstacle.take().filter(|_| is_kept);
+        let kept = forward.obstacle.take().filter(|_| is_kept && !forward.has_ended);
         let left_out = left_out.filter(|_| forward.limits.error == Share::NONE);
-        forward.obstacle = if forward.has_ended { left_out } else { obstacle.or(left_out).or(kept) };
-        if forward.is_blocked || at < forward.from || forward.is_in_shadow(time, place) {
-            forward.candidates = [None, None];
-            return;
-        }
+        forward.obstacle = if forward.has_ended { left_out } else { obstacle.or(left_out) };
+        (places, kept)
+    }
+
+    /// Skips what a candidate of a level stands for, or looks for candidates.
+    fn try_levels(
+        &mut self,
+        forward: &mut FastForward,
+        places: &Places,
+        (at, end): (Time, Time),
+        processes: &Processes,
+    ) {
         let transports = self.shards.first().map(|shard| &shard.wires.constants.params);
         let cycles = transports.into_iter().flat_map(|params| params.transports()).map(|own| own.control_cycle());
         let cycle = cycles.max().unwrap_or_default();
         for level in SkipLevel::ALL {
             let candidate = forward.candidates[level as usize].take();
-            let candidate = candidate.filter(|candidate| candidate.is_expected(&forward.series, &places));
+            let candidate = candidate.filter(|candidate| candidate.is_expected(&forward.series, places));
             match candidate {
                 Some(candidate) if candidate.is_over(&forward.series) => {
-                    match self.skip(forward, candidate, &places, (at, end), processes) {
+                    match self.skip(forward, candidate, places, (at, end), processes) {
                         Ok(()) => return,
                         Err(reason) => forward.obstacle = Some(reason),
                     }
