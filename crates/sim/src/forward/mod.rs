@@ -312,108 +312,14 @@ impl Simulation {
     /// Looks at all that has happened until the end of a turn, and skips what is known, up to `end`.
     fn fast_forward(&mut self, forward: &mut FastForward, turn: TurnedPlace, end: Time, processes: &Processes) {
         let TurnedPlace { time, place, at, .. } = turn;
-        let (places, kept) = self.compare(forward, turn, processes);
+        let (places, kept) = compare(self, forward, turn, processes);
         if forward.is_blocked || at < forward.from || forward.is_in_shadow(time, place) {
             forward.candidates = [None, None];
         } else {
-            self.try_levels(forward, &places, (at, end), processes);
+            try_levels(self, forward, &places, (at, end), processes);
         }
         // A reason of this turn stands before one of an earlier turn.
         forward.obstacle = forward.obstacle.take().or(kept);
-    }
-
-    /// Adds a turn to the series, with all that has happened until its end. Gives how far messages and loops are, and
-    /// the reason of an earlier turn if this one was not looked at as closely.
-    fn compare(
-        &mut self,
-        forward: &mut FastForward,
-        turn: TurnedPlace,
-        processes: &Processes,
-    ) -> (Places, Option<String>) {
-        let expected = forward.expected(&turn);
-        let TurnedPlace { time, place, at, is_of_loop } = turn;
-        let Standing {
-            digest,
-            offsets,
-            slow,
-            waits_since,
-            loops,
-            open,
-            packets,
-            entities,
-            has_streams,
-            obstacle,
-            left_out,
-            ..
-        } = self.standing(at, expected, processes);
-        let places = Places { loops, messages: open.messages };
-        let goes_on = forward.stops.turn(at, packets, if is_of_loop { 0 } else { entities });
-        forward.has_turned = true;
-        let is_complete = left_out.is_none();
-        if is_of_loop {
-            forward.budget.turn_of_loop(packets);
-        } else {
-            forward.budget.turn(packets, entities, forward.candidates[SkipLevel::Repeated as usize].is_some());
-        }
-        compare_arrivals(&mut self.shards, forward.budget.is_comparing && is_complete);
-        // Without an error, turns whose arrivals are not compared show nothing.
-        let is_comparing = digest.arrivals.is_some();
-        let is_paused = forward.limits.error == Share::NONE && !is_comparing;
-        if is_paused {
-            forward.restart();
-            if !is_of_loop && !forward.budget.is_comparing {
-                forward.stops.pause(forward.budget.skip_turns());
-            }
-        }
-        forward.keep_comparable(&turn, &places, goes_on, is_comparing);
-        let packets = if has_streams { packets } else { 0 };
-        let (offsets, waits_since) = (offsets.map(|sum| sum as i64), waits_since.unwrap_or(Time::MAX));
-        forward.messages.clone_from(&places.messages);
-        let acknowledged = places.messages.iter().map(|message| message.acknowledged).collect();
-        let windows = places.messages.iter().map(|message| message.window).collect();
-        forward.series.push(Turn { time, place, digest, offsets, slow, waits_since, packets, acknowledged, windows });
-        forward.is_complete = is_complete;
-        forward.has_ended = !is_complete && forward.limits.error == Share::NONE;
-        forward.is_blocked = obstacle.is_some();
-        let is_kept = is_paused || !is_of_loop && !forward.series.is_due();
-        let kept = forward.obstacle.take().filter(|_| is_kept && !forward.has_ended);
-        let left_out = left_out.filter(|_| forward.limits.error == Share::NONE);
-        forward.obstacle = if forward.has_ended { left_out } else { obstacle.or(left_out) };
-        (places, kept)
-    }
-
-    /// Skips what a candidate of a level stands for, or looks for candidates.
-    fn try_levels(
-        &mut self,
-        forward: &mut FastForward,
-        places: &Places,
-        (at, end): (Time, Time),
-        processes: &Processes,
-    ) {
-        let transports = self.shards.first().map(|shard| &shard.wires.constants.params);
-        let cycles = transports.into_iter().flat_map(|params| params.transports()).map(|own| own.control_cycle());
-        let cycle = cycles.max().unwrap_or_default();
-        for level in SkipLevel::ALL {
-            let candidate = forward.candidates[level as usize].take();
-            let candidate = candidate.filter(|candidate| candidate.is_expected(&forward.series, places));
-            match candidate {
-                Some(candidate) if candidate.is_over(&forward.series) => {
-                    match self.skip(forward, candidate, places, (at, end), processes) {
-                        Ok(()) => return,
-                        Err(reason) => forward.obstacle = Some(reason),
-                    }
-                }
-                Some(candidate) => forward.candidates[level as usize] = Some(candidate),
-                None => match forward.prospect(level, cycle) {
-                    Ok(prospect) => {
-                        let (before, start) = (self.counters(at, processes), forward.series.len());
-                        let candidate = Candidate { prospect, start, places: places.clone(), before, from: at };
-                        forward.candidates[level as usize] = Some(candidate);
-                    }
-                    Err(reason) => forward.obstacle = forward.obstacle.take().or(reason),
-                },
-            }
-        }
     }
 
     /// Skips repetitions like those of a candidate, or simulates them in its shadow.
@@ -507,6 +413,100 @@ impl Simulation {
                     shard.skipped_work.skipped += rank.skip(repetitions, times, period);
                 }
             }
+        }
+    }
+}
+
+/// Adds a turn to the series, with all that has happened until its end. Gives how far messages and loops are, and
+/// the reason of an earlier turn if this one was not looked at as closely.
+fn compare(
+    simulation: &mut Simulation,
+    forward: &mut FastForward,
+    turn: TurnedPlace,
+    processes: &Processes,
+) -> (Places, Option<String>) {
+    let expected = forward.expected(&turn);
+    let TurnedPlace { time, place, at, is_of_loop } = turn;
+    let Standing {
+        digest,
+        offsets,
+        slow,
+        waits_since,
+        loops,
+        open,
+        packets,
+        entities,
+        has_streams,
+        obstacle,
+        left_out,
+        ..
+    } = simulation.standing(at, expected, processes);
+    let places = Places { loops, messages: open.messages };
+    let goes_on = forward.stops.turn(at, packets, if is_of_loop { 0 } else { entities });
+    forward.has_turned = true;
+    let is_complete = left_out.is_none();
+    if is_of_loop {
+        forward.budget.turn_of_loop(packets);
+    } else {
+        forward.budget.turn(packets, entities, forward.candidates[SkipLevel::Repeated as usize].is_some());
+    }
+    compare_arrivals(&mut simulation.shards, forward.budget.is_comparing && is_complete);
+    // Without an error, turns whose arrivals are not compared show nothing.
+    let is_comparing = digest.arrivals.is_some();
+    let is_paused = forward.limits.error == Share::NONE && !is_comparing;
+    if is_paused {
+        forward.restart();
+        if !is_of_loop && !forward.budget.is_comparing {
+            forward.stops.pause(forward.budget.skip_turns());
+        }
+    }
+    forward.keep_comparable(&turn, &places, goes_on, is_comparing);
+    let packets = if has_streams { packets } else { 0 };
+    let (offsets, waits_since) = (offsets.map(|sum| sum as i64), waits_since.unwrap_or(Time::MAX));
+    forward.messages.clone_from(&places.messages);
+    let acknowledged = places.messages.iter().map(|message| message.acknowledged).collect();
+    let windows = places.messages.iter().map(|message| message.window).collect();
+    forward.series.push(Turn { time, place, digest, offsets, slow, waits_since, packets, acknowledged, windows });
+    forward.is_complete = is_complete;
+    forward.has_ended = !is_complete && forward.limits.error == Share::NONE;
+    forward.is_blocked = obstacle.is_some();
+    let is_kept = is_paused || !is_of_loop && !forward.series.is_due();
+    let kept = forward.obstacle.take().filter(|_| is_kept && !forward.has_ended);
+    let left_out = left_out.filter(|_| forward.limits.error == Share::NONE);
+    forward.obstacle = if forward.has_ended { left_out } else { obstacle.or(left_out) };
+    (places, kept)
+}
+
+/// Skips what a candidate of a level stands for, or looks for candidates.
+fn try_levels(
+    simulation: &mut Simulation,
+    forward: &mut FastForward,
+    places: &Places,
+    (at, end): (Time, Time),
+    processes: &Processes,
+) {
+    let transports = simulation.shards.first().map(|shard| &shard.wires.constants.params);
+    let cycles = transports.into_iter().flat_map(|params| params.transports()).map(|own| own.control_cycle());
+    let cycle = cycles.max().unwrap_or_default();
+    for level in SkipLevel::ALL {
+        let candidate = forward.candidates[level as usize].take();
+        let candidate = candidate.filter(|candidate| candidate.is_expected(&forward.series, places));
+        match candidate {
+            Some(candidate) if candidate.is_over(&forward.series) => {
+                match simulation.skip(forward, candidate, places, (at, end), processes) {
+                    Ok(()) => return,
+                    Err(reason) => forward.obstacle = Some(reason),
+                }
+            }
+            Some(candidate) => forward.candidates[level as usize] = Some(candidate),
+            None => match forward.prospect(level, cycle) {
+                Ok(prospect) => {
+                    let (before, start) = (simulation.counters(at, processes), forward.series.len());
+                    let candidate = Candidate { prospect, start, places: places.clone(), before, from: at };
+                    forward.candidates[level as usize] = Some(candidate);
+                }
+                Err(reason) => forward.obstacle = forward.obstacle.take().or(reason),
+            },
         }
     }
 }
