@@ -177,8 +177,8 @@ def test_samples_have_one_progress_over_all_batches(file: Path, tmp_path: Path) 
     assert list(done) == sorted(done) and sorted(set(counts)) == [33, 65]
     half = left[done.index(16)]
     assert half and half.max_s > half.min_s > 0, "another batch may follow"
-    last = left[-1]
-    assert last and last.max_s == last.min_s
+    # A machine that stalls there has taken longer than expected: nothing is predicted then.
+    assert left[-1] is None or left[-1].max_s == left[-1].min_s
 
 
 def test_figures_without_a_basis_are_named_in_a_warning(file: Path, tmp_path: Path) -> None:
