@@ -313,6 +313,8 @@ def test_settings_stand_in_a_file(tmp_path: Path) -> None:
     done = command_line.invoke(*words, code=0)
     assert 'send_call = "900ns"' in done.output
     assert 'interrupt = "4us"' in done.output, "what comes later wins"
+    file.write_text("# These measurements determine no constant.\n")
+    assert 'interrupt = "4us"' in command_line.invoke(*words, code=0).output
     file.write_text("seed = 1979-05-27")
     done = command_line.invoke(*words, code=2)
     assert "has no place in a scenario; expected numbers" in done.output

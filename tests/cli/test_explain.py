@@ -4,6 +4,8 @@ import gzip
 import html
 import json
 import math
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -501,3 +503,17 @@ def test_a_what_if_that_a_scenario_refuses_names_the_key_alone() -> None:
     answers = list(what_if(base.resolved, base, lambda _: etherweave.run(refused)))
     reasons = [own.reason for own in answers if own.reason.startswith("topology.")]
     assert reasons and all(own.startswith("topology.single_switch.hosts: -4") for own in reasons)
+
+
+def test_the_guide_says_of_its_taper_what_the_report_does(tmp_path: Path) -> None:
+    """Windows are held up by the queue at an uplink, which is named, not the hosts' own links."""
+    guide = (Path(__file__).parents[2] / "docs/guide/explain.md").read_text()
+    (text,) = re.findall(r'```toml title="taper.toml"\n(.*?)```', guide, flags=re.DOTALL)
+    (said,) = re.findall(r"^> (halo takes .*)\.$", guide, flags=re.MULTILINE)
+    keys = {"observe.ranks": True, "observe.waits": True}
+    scenario = tomllib.loads(text)
+    slow = etherweave.run(scenario, keys)
+    fast = etherweave.run(scenario, {**keys, "topology.fat_tree.links_per_core": 6})
+    (words,) = map(difference, limits(slow), limits(fast))
+    assert said.endswith(f": {words}")
+    assert "most because of queues at leaf1 to core0" in words

@@ -415,3 +415,23 @@ def test_a_page_of_interconnects_has_bands_of_samples(monkeypatch: pytest.Monkey
     ends = [np.asarray(band.get_paths()[0].vertices)[:, 0].tolist() for band in bands]
     assert ends == 2 * [list(drawn.most), [8.0, 13.0]]
     assert not any(axes.collections for axes in without.axes)
+
+
+def test_samples_without_figures_are_counted_by_reason(tmp_path: Path) -> None:
+    file = tmp_path / "fabric.toml"
+    tree = "leaves = 2, hosts_per_leaf = 2, cores = 1, links_per_core = 1"
+    file.write_text(f"""\
+interconnect.profile = "ethernet-100-roce"
+topology.fat_tree = {{ {tree} }}
+[[job]]
+name = "fft"
+workload.fft = {{ pex = 2, pey = 2, pez = 1, iterations = 1 }}
+""")
+    uncertain = ("--uncertain", "topology.fat_tree.leaves=1..2", "-o", tmp_path / "out")
+    done = run_here("run", file, "--samples", 8, *uncertain)
+    count = re.search(
+        r"intervals leave out (\d) of 8 samples: job.0.workload: 4 ranks", done.stderr
+    )
+    assert count and 0 < int(count[1]) < 8
+    ends = f"{count[1]} of 8 samples have no figures here, by their end: mistake {count[1]}"
+    assert (done.returncode, ends in done.stderr) == (1, True)

@@ -137,6 +137,11 @@ class Cause:
                 return f"{self.node} to {self.peer}"
 
     @property
+    def where(self) -> str:
+        """Name what holds packets up elsewhere, or the port."""
+        return f"because of {self._holder}" if self.cause_node else f"at {self.place}"
+
+    @property
     def is_of_receiver(self) -> bool:
         """Return whether a host causes it that takes packets more slowly than its link."""
         return bool(self.cause_node) and not self.cause_peer
@@ -355,7 +360,7 @@ def _ports(slow: JobLimits, fast: JobLimits) -> str:
         return f"{KINDS[kind]} {words}"
     most = max(causes, key=lambda cause: groups[cause.group])
     behind = slow.jobs_ahead(most.group)
-    words = f"{most.kind_words} {words}, most at {most.place}"
+    words = f"{most.kind_words} {words}, most {most.where}"
     return f"{words}, behind packets of {behind}" if behind else words
 
 

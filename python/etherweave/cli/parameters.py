@@ -228,8 +228,6 @@ def _of_file(file: str) -> dict[str, object]:
     try:
         values = dotted(tomllib.loads(read_text(file)))
         literals(values)
-        if not values:
-            raise ValueError("no key")
     except TypeError as error:
         reject(f"--set @{file}: {error}; expected numbers, texts, true, false and lists of them")
     except OSError as error:

@@ -30,8 +30,9 @@ def print_rest(
 
 def exit_where_failed(ended: Mapping[str, int], what: str) -> None:
     """Exit with 1 where runs ended otherwise than complete, and print how many did."""
-    failed = [f"{count} {end}" for end, count in ended.items() if end != "complete"]
+    failed = {end: count for end, count in ended.items() if end != "complete"}
     if failed:
-        runs = sum(ended.values())
-        print_error(f"{', '.join(failed)} of {runs} {what}; they have no figures here")
+        ends = ", ".join(f"{end} {count}" for end, count in failed.items())
+        runs, lacking = sum(ended.values()), sum(failed.values())
+        print_error(f"{lacking} of {runs} {what} have no figures here, by their end: {ends}")
         raise typer.Exit(FAILED)

@@ -393,7 +393,7 @@ def _result(
         scenario.drawn,
         figures,
         left_out,
-        [*without_basis(scenario.drawn.without_basis), *_warnings(good)],
+        [*without_basis(scenario.drawn.without_basis), *_left_out(rows), *_warnings(good)],
         errors,
         [job for job, mode in fidelities(resolved).items() if mode == "flow"],
     )
@@ -418,6 +418,18 @@ def without_basis(tables: Sequence[str]) -> list[str]:
     text = "no figure has a basis, so that samples do not change them and intervals are too narrow"
     expected = "expected interconnect.profile, or ranges by --uncertain"
     return [f"{', '.join(tables)}: {text}; {expected}"]
+
+
+def _left_out(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """List why samples have no figures, so that intervals are those of the others."""
+    drawn = [row for row in rows if row["sample"] >= 0]
+    reasons = Counter(
+        str(row["message"] or row["ended"]) for row in drawn if row["ended"] != "complete"
+    )
+    return [
+        f"intervals leave out {count} of {len(drawn)} samples: {reason}"
+        for reason, count in reasons.items()
+    ]
 
 
 def _warnings(rows: Sequence[Mapping[str, Any]]) -> list[str]:
