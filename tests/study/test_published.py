@@ -1,5 +1,7 @@
 """Shipped studies against their publications: rows, their roles, and figures that runs give."""
 
+import json
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,8 @@ import pytest
 import etherweave
 from etherweave.api.simulation import figures
 from etherweave.api.units import rate_of, size_of, time_of
-from etherweave.study import StudyCheck, calibration, load_study, run_study, shipped
+from etherweave.study import StudyCheck, StudyResult, calibration, load_study, run_study, shipped
+from etherweave.study.results import check_of
 
 pytestmark = pytest.mark.usefixtures("workers_of_this_process")
 PROFILES = Path(__file__).parents[2] / "profiles/interconnect"
@@ -24,6 +27,25 @@ def checks(study: str, tmp_path: Path, only: str) -> dict[str, StudyCheck]:
 def test_every_row_has_a_metric_and_none_is_left_over(name: str) -> None:
     study = load_study(name)
     assert {row["id"] for row in study.expected()} == set(study.metrics)
+
+
+EQUAL = {"dctcp.queue.max.10", "fig6.grows_with_pairs", "qos.pauses.roce_priorities", "S7.flow"}
+"""Rows whose figures a run gives exactly: whole packets, truths, and times of an equal model."""
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_figure_that_is_published_exactly_is_no_prediction(name: str) -> None:
+    """A definition of a profile says nothing of a model's error, and is marked as calibration."""
+    study = load_study(name)
+    computed = json.loads((study.home / "record.json").read_text())["computed"]
+    figures = {name: value for name, value in computed.items() if value is not None}
+    done = [check_of(row, figures[row["id"]]) for row in study.expected() if row["id"] in figures]
+    equal = {
+        own.id
+        for own in StudyResult(study, done, study.home).predictions
+        if own.has_error and own.published and math.isclose(own.value, own.published, rel_tol=1e-6)
+    }
+    assert equal <= EQUAL
 
 
 def roles(study: str) -> dict[str, str]:
