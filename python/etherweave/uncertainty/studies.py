@@ -48,7 +48,7 @@ class SampledStudy:
 
     samples: int  # Most of a check.
     unknowns: int  # Different ones, of all experiments.
-    experiments: int  # Number of experiments with unknowns.
+    experiments: int  # Number of experiments with unknowns that checks read.
     values: Mapping[str, Sequence[float]]
     """Figures by check and sample, of some checks fewer; the same in all samples where no unknown
     changes a check."""
@@ -100,8 +100,9 @@ def sample_study(
             until = min(until + until // 2, samples)
     for number in range(len(rows), samples):
         work.end(str(number), True)
-    unknowns = {entry.document for each in drawn.values() for entry in each.drawn.entries}
-    sampled = _sampled(rows, needed, len(unknowns), len(drawn))
+    read = {name for names in needed.values() for name in names}
+    unknowns = {entry.document for name in read for entry in drawn[name].drawn.entries}
+    sampled = _sampled(rows, needed, len(unknowns), len(read))
     write_json(below(result.directory, SAMPLES), asdict(sampled))
     return sampled
 
