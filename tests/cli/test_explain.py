@@ -268,7 +268,7 @@ def test_waits_in_the_network_are_named_by_ports_and_whose_packets_go_first(tmp_
     cause = next(iter(job.causes_ns))
     assert cause.words == "incast at switch0 to host0"
     assert "gather rank " in job.first_in_line(cause)
-    assert "; longest wait: incast at switch0 to host0, " in job.sentence()
+    assert "; longest wait at one place: incast at switch0 to host0, " in job.sentence()
     path = tmp_path / "incast.toml"
     path.write_text(etherweave.resolve(INCAST))
     text = command_line.run_here("explain", path).stdout

@@ -55,7 +55,7 @@ KINDS = {
     "link": "links full of earlier messages",
     "pause": "pauses",
     "credits": "missing credits",
-    "window": "windows and rates",
+    "window": "windows, rates and NICs",
     "lost": "losses",
     "flow": "rates of flow-level mode",
     "other": "other waits",
@@ -172,9 +172,9 @@ class Cause:
             case "credits":
                 return f"missing credits of {port} because of {self._holder}"
             case "window":
-                return f"windows and rates at {self.node}" + (
-                    f" because of {self._holder}" if self.cause_node else ""
-                )
+                if self.cause_node:
+                    return f"windows and rates at {self.node} because of {self._holder}"
+                return f"windows, rates or the NIC at {self.node}"
             case "lost":
                 return f"packets lost behind {port}"
             case "flow":
@@ -311,7 +311,7 @@ class JobLimits:
         group, time = next(iter(self.groups_ns.items()), ("", 0.0))
         if time < CAUSE_MIN * self.time_ns or not group:
             return ""
-        return f"; longest wait: {group}, {percent(time / self.time_ns)}"
+        return f"; longest wait at one place: {group}, {percent(time / self.time_ns)}"
 
     def figures(self) -> dict[str, Any]:
         """Give times by name [us]."""
