@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from etherweave.bench.calibration import Calibration, CalibrationError, Measured
 from etherweave.bench.calibration.measured import alone, of_results, read
 from etherweave.bench.calibration.plausible import check_hosts, check_prior
 from etherweave.bench.calibration.prediction import simulated
+from etherweave.cli.calibrate import _mark
 from etherweave.uncertainty import declared
 from etherweave.uncertainty.sampling import sobol
 from support import command_line
@@ -93,6 +95,14 @@ def test_a_workload_that_nothing_was_inferred_from_is_predicted(outcome: Calibra
     assert outcome.typical_error == abs(fft.error_of_median)
     before = etherweave.run(observed("fft", 0).scenario)
     assert abs(simulated(before, "mean") / fft.measured_s - 1) > 0.2, "shipped constants do not"
+
+
+def test_an_interval_without_a_time_is_marked(outcome: Calibration) -> None:
+    (fft,) = outcome.held_out
+    low, high = fft.predicted_low_s, fft.predicted_high_s
+    measured, predicted = replace(fft, measured_s=2 * high), replace(fft, predicted_s=low / 2)
+    cases = (fft, measured, predicted, replace(measured, predicted_s=low / 2))
+    assert [_mark(own) for own in cases] == ["", " *", " +", " * +"]
 
 
 def test_where_nothing_lies_on_a_ridge_constants_and_predictions_are_exact() -> None:

@@ -231,7 +231,7 @@ def not_determined(constants: Sequence["CalibratedConstant"]) -> str:
     """Name constants of which the measurements say nothing; nothing where there are none."""
     left = [constant.key for constant in constants if not constant.is_inferred]
     if left and len(left) == len(constants):
-        return "these measurements determine no constant: all keep what the profile says"
+        return "these measurements determine no constant: all stay as they were before"
     return f"not determined by these measurements: {', '.join(left)}" if left else ""
 
 
@@ -321,8 +321,10 @@ def interval_us(low_s: float, high_s: float) -> str:
 
 
 def _mark(workload: "ComparedWorkload") -> str:
-    """Mark an interval that does not have what was measured."""
-    return "" if workload.is_covered else " *"
+    """Mark an interval that does not have what was measured, or what is predicted."""
+    low_s, high_s = workload.predicted_low_s, workload.predicted_high_s
+    is_within = low_s <= workload.predicted_s <= high_s
+    return ("" if workload.is_covered else " *") + ("" if is_within else " +")
 
 
 def _us(seconds: float) -> str:
