@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from etherweave import _core
 from etherweave.api.scenario import literals, read
 from etherweave.uncertainty import declared, unknowns
-from etherweave.uncertainty.sampling import HASHES, sampled_scenario
+from etherweave.uncertainty.measured_by import measurement_of
+from etherweave.uncertainty.sampling import HASHES, sampled_scenario, sampled_text
 
 TREE = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1, "links_per_core": 1}}
 LATENCY = "nic.transmit_latency"
@@ -81,3 +82,16 @@ def test_memory_that_ranks_share_is_drawn_where_a_host_has_several() -> None:
 
     assert keys(1) == []
     assert "host.shared_memory.latency" in keys(2)
+
+
+def test_every_unknown_has_a_measurement() -> None:
+    for profile in ("ethernet-100-roce", "ethernet-100-tcp", "infiniband-edr", "slingshot-11"):
+        scenario = f'''interconnect.profile = "{profile}"
+topology.fat_tree = {{}}
+[[job]]
+name = "a"
+workload.fft.iterations = 1
+ranks_per_host = 2
+'''
+        drawn = sampled_text(("x", scenario, "x.toml"), {}, 8, has_site=True).drawn
+        assert [own.name for own in drawn.entries if not measurement_of(own)] == []

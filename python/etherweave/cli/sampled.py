@@ -17,6 +17,7 @@ from etherweave.cli.repeated import exit_where_failed, number, print_rest
 
 if TYPE_CHECKING:
     from etherweave.uncertainty import ModelError, SampledResult
+    from etherweave.uncertainty.figures import Unknown
     from etherweave.uncertainty.intervals import Distribution, Interval
 
 SHARE_MIN = 0.02  # Least part of a variance whose unknown is named.
@@ -186,7 +187,18 @@ def _print_contributions(result: "SampledResult", distribution: "Distribution") 
     if distribution.rest >= SHARE_MIN:
         others = f"unknowns whose effect {result.samples} samples do not show"
         print(f"    {distribution.rest:4.0%}  seeds, unknowns together, and {others}")
+    first = [each for each in distribution.contributions[:1] if each.share >= SHARE_MIN]
+    _print_measurement([known[each.unknown] for each in first])
     return None
+
+
+def _print_measurement(largest: Sequence["Unknown"]) -> None:
+    """Print what would narrow the largest unknown of a figure."""
+    from etherweave.uncertainty.measured_by import measurement_of
+
+    for unknown in largest:
+        if measurement := measurement_of(unknown):
+            print(f"    to narrow it most: {measurement}")
 
 
 def _ends(ends: "Interval") -> str:
