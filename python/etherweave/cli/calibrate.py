@@ -202,7 +202,7 @@ def _save(calibration: "Calibration", output: Path) -> None:
         f"{json.dumps(key)} = {toml.literal(of)}\n" for key, of in calibration.settings.items()
     ]
     with new_files(output) as files:
-        files.add(CONSTANTS, "".join(lines))
+        files.add(CONSTANTS, "".join(lines) or "# The measurements determine no constant.\n")
         files.add(POSTERIOR, toml.document(calibration.posterior))
         files.add(CALIBRATION_FILE, json.dumps(calibration.facts(), indent=2) + "\n")
 

@@ -226,8 +226,11 @@ def _value(key: str, text: str) -> object:
 def _of_file(file: str) -> dict[str, object]:
     """Read a TOML file whose tables, or dotted keys in quotes, are keys of a scenario."""
     try:
-        values = dotted(tomllib.loads(read_text(file)))
+        text = read_text(file)
+        values = dotted(tomllib.loads(text))
         literals(values)
+        if not text.strip():
+            raise ValueError("no key")
     except TypeError as error:
         reject(f"--set @{file}: {error}; expected numbers, texts, true, false and lists of them")
     except OSError as error:
