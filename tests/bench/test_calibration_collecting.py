@@ -286,14 +286,15 @@ def test_standard_output_is_json_with_the_keys_of_scripts(pretend: Pretend, tmp_
     }
     assert all(set(row) == INFERRED for row in document["constants"])
     assert all(set(row) == COMPARED for row in document["micro_benchmarks"] + document["held_out"])
-    # What was "measured" is what the shipped constants predict. Of eight, one may lie outside its
-    # interval of 90 %: whether one does depends on how a processor rounds.
+    # What was "measured" is what the shipped constants predict, which lie in their intervals. The
+    # interrupt is most of what they have in common: its value is at the end of its interval, on
+    # either side by how a processor rounds.
     before = [row for row in document["constants"] if row["before"] is not None]
     assert [row["key"] for row in document["constants"] if row not in before] == [
         "host.mpi_tcp.poll"
     ], "of no profile"
-    outside = [row["key"] for row in before if not row["low"] <= row["before"] <= row["high"]]
-    assert len(before) == 8 and len(outside) <= 1, outside
+    outside = {row["key"] for row in before if not row["low"] <= row["before"] <= row["high"]}
+    assert len(before) == 8 and outside <= {"host.cpu.interrupt"}
     assert document["covered"] == len(document["held_out"]) == 1
     assert json.loads((tmp_path / "out" / "calibration.json").read_text()) == document
     assert done.stderr.startswith("launches: 5 (1 of each of 5 workloads), about ")
