@@ -21,7 +21,7 @@ def measurement_of(unknown: Unknown) -> str:
     An unknown that is fitted has the name of its measurement, of another system.
     """
     if unknown.basis == "fitted":
-        return "what the first is fitted to, measured on the system at hand"
+        return "the measurement that it is fitted to, on the system at hand"
     rows = _measurements()
     texts = (text for key in unknown.keys for like, text in rows if fnmatchcase(key, like))
     return next(texts, "")

@@ -1,4 +1,4 @@
-//! What skips of repetition ask a requester for, and what they take away.
+//! State of a requester that repeats, and bytes of its open message that skips take away.
 
 use etherweave_primitives::Time;
 
