@@ -66,22 +66,23 @@ impl CallRecords {
         if present.tag == NOT_KNOWN {
             present.tag = tag;
         }
-        self.begin(thread, tag, at);
-        let present = self.present(thread);
-        present.bytes = present.bytes.max(bytes);
+        match present.tag == tag {
+            true => present.bytes = present.bytes.max(bytes),
+            false => self.change(thread, (tag, bytes), at),
+        }
     }
 
     /// Begins a call, or what is none, unless the thread is there.
     #[inline]
     fn begin(&mut self, thread: ThreadIndex, tag: u32, at: Time) {
         if self.present(thread).tag != tag {
-            self.change(thread, tag, at);
+            self.change(thread, (tag, 0), at);
         }
     }
 
     #[inline(never)]
-    fn change(&mut self, thread: ThreadIndex, tag: u32, at: Time) {
-        let over = std::mem::replace(self.present(thread), CallRecord { at, bytes: 0, tag, thread });
+    fn change(&mut self, thread: ThreadIndex, (tag, bytes): (u32, u64), at: Time) {
+        let over = std::mem::replace(self.present(thread), CallRecord { at, bytes, tag, thread });
         if over.thread != ThreadIndex::NONE {
             self.rows.push(over);
         }

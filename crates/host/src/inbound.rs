@@ -11,7 +11,7 @@ use etherweave_engine::packet::{Handle, Packet, PacketKind, flags};
 use etherweave_engine::{Wires, event::EventKey, event::Kind, losses::ResentData};
 use etherweave_kernel::indices::HostIndex;
 
-use super::bus::HostInterface;
+use super::{bus::HostInterface, rank_records::ArrivalRecord};
 use crate::{Hosts, Nics};
 
 impl Hosts {
@@ -48,13 +48,13 @@ impl Hosts {
     #[inline(never)]
     pub(super) fn observe_arrival(&mut self, wires: &Wires, packet: &Packet) {
         let (from, until) = (packet.offset, packet.offset + u64::from(packet.payload));
-        let end = &self.nics.endpoints[packet.endpoint];
-        let next = end.incoming.first();
-        let is_resent = packet.has(flags::RETRANSMISSION);
-        if next.is_some_and(|message| message.end <= until || is_resent) {
-            let ends = end.incoming.iter().map(|message| message.end);
-            let completed = ends.skip_while(|&end| end <= from).take_while(|&end| end <= until || is_resent);
-            self.processors.observe_arrived(end.thread, packet.endpoint, completed, wires.now);
+        let (endpoint, is_resent) = (packet.endpoint, packet.has(flags::RETRANSMISSION));
+        let receiver = &self.nics.endpoints[endpoint];
+        let ends = (0..).map_while(|place| receiver.incoming.get(place)).map(|message| message.end);
+        for end in ends.take_while(|&end| end <= until || is_resent) {
+            if end > from && self.processors.threads[receiver.thread].is_of_rank() {
+                self.processors.records.arrived.push(ArrivalRecord { at: wires.now, end, endpoint });
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use etherweave_kernel::indices::{EndpointIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
 use etherweave_workload::{GraphOp, Op};
 
-use super::rank_records::{ArrivalRecord, EndRecord, StepRecord, StepTimes};
+use super::rank_records::{EndRecord, StepRecord, StepTimes};
 use super::{
     Neighbour, OWN_CORE, activity_kind::ActivityKind, busy_time::ProcessorTimes, step_kind::StepKind, thread::Role,
     thread::Task,
@@ -124,19 +124,6 @@ impl Processors {
     ) -> Option<u32> {
         let is_noted = self.observes_ranks && self.threads[thread].is_of_rank();
         is_noted.then(|| self.records.post(endpoint, message, now))
-    }
-
-    /// Notes that messages to the rank of a thread, which end there, are at its NIC.
-    pub(super) fn observe_arrived(
-        &mut self,
-        thread: ThreadIndex,
-        endpoint: EndpointIndex,
-        ends: impl Iterator<Item = u64>,
-        at: Time,
-    ) {
-        if self.threads[thread].is_of_rank() {
-            ends.for_each(|end| self.records.arrived.push(ArrivalRecord { at, end, endpoint }));
-        }
     }
 
     /// Notes a message that a rank sends.

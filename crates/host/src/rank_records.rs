@@ -154,7 +154,7 @@ impl RankRecords {
     }
 
     /// Adds a step; interrupts may postpone its end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add_step(
         &mut self,
         (thread, kind): (ThreadIndex, StepKind),

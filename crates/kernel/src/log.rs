@@ -56,6 +56,11 @@ impl<T> Log<T> {
         }
     }
 
+    /// Rows in order, by the blocks in which they lie.
+    pub fn blocks(&self) -> impl Iterator<Item = &[T]> {
+        self.blocks.iter().map(Vec::as_slice)
+    }
+
     /// Rows in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> + Clone {
         self.blocks.iter().flatten()

@@ -21,6 +21,11 @@ impl Texts {
         self.ends.is_empty()
     }
 
+    /// All of them, one behind the other.
+    pub fn joined(&self) -> &str {
+        &self.joined
+    }
+
     /// Texts in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> + Clone {
         (0..self.len()).map(|place| &self[place])

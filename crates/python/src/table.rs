@@ -13,6 +13,7 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray, UInt64Array,
     cast::AsArray, ffi_stream::FFI_ArrowArrayStream, types::Float64Type, types::UInt64Type,
 };
+use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, ffi::FFI_ArrowSchema};
 use etherweave_scenario::{Column, LateTable};
 use pyo3::{exceptions::PyKeyError, exceptions::PyValueError, prelude::*, types::PyCapsule, types::PyList};
@@ -75,7 +76,10 @@ fn lent(column: &Column) -> ArrayRef {
     match column {
         Column::Integers(values) => Arc::new(UInt64Array::from(values.clone())),
         Column::Numbers(values) => Arc::new(Float64Array::from(values.clone())),
-        Column::Texts(values) => Arc::new(StringArray::from_iter_values(values.iter())),
+        Column::Texts(values) => {
+            let ends = OffsetBuffer::from_lengths(values.iter().map(str::len));
+            Arc::new(StringArray::new(ends, Buffer::from(values.joined().as_bytes()), None))
+        }
     }
 }
 

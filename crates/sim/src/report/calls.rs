@@ -130,7 +130,7 @@ fn begun(rows: &[IterationRow]) -> Vec<Begun> {
 /// Longest messages of graphs, by job and tag.
 fn of_graphs(logs: &RankLogs) -> BTreeMap<(u32, u32), u64> {
     let mut lengths = BTreeMap::new();
-    for log in logs.shards() {
+    for log in logs.shards().filter(|log| log.has_graphs()) {
         for (rank, _, sent) in log.message_ends(&log.records.sent).filter(|(rank, ..)| rank.is_graph) {
             let longest = lengths.entry((rank.job, shared(sent.tag))).or_default();
             *longest = sent.bytes.max(*longest);

@@ -13,21 +13,22 @@ pub(super) struct Groups {
 impl Groups {
     /// Groups rows by a number below `count`; those without one are left out. Rows are read once.
     pub fn new<T>(count: usize, rows: &Log<T>, mut group: impl FnMut(&T) -> Option<u32>) -> Groups {
-        let mut starts = vec![0; count + 1];
         let mut groups = Vec::with_capacity(rows.len() as usize);
-        rows.iter().for_each(|row| {
-            let group = group(row).unwrap_or(count as u32);
-            starts[group as usize] += 1;
-            groups.push(group);
-        });
+        for block in rows.blocks() {
+            groups.extend(block.iter().map(|row| group(row).unwrap_or(count as u32)));
+        }
+        let mut starts = vec![0; count + 1];
+        groups.iter().for_each(|&group| starts[group as usize] += 1);
         let mut sum = 0;
         starts.iter_mut().for_each(|start| sum += std::mem::replace(start, sum));
-        let (mut next, mut places) = (starts.clone(), vec![0; starts[count] as usize]);
-        for (place, &group) in (0..).zip(&groups).filter(|(_, group)| (**group as usize) < count) {
+        let (mut next, mut places) = (starts.clone(), vec![0; groups.len()]);
+        for (place, &group) in (0..).zip(&groups) {
             let next = &mut next[group as usize];
             places[*next as usize] = place;
             *next += 1;
         }
+        // Those without a number lie behind the others.
+        places.truncate(starts[count] as usize);
         Groups { places, starts }
     }
 

@@ -79,6 +79,11 @@ impl HostsLog {
         self.ranks.get(self.threads[thread.get() as usize] as usize)
     }
 
+    /// Whether ranks perform graphs.
+    pub fn has_graphs(&self) -> bool {
+        self.ranks.iter().any(|rank| rank.is_graph)
+    }
+
     /// Whether steps of a rank may overlap, by its place: those of several streams, and transfers in a node.
     fn may_overlap(&self, place: usize) -> bool {
         self.records.has_transfers || self.threads.get(self.ranks[place].thread as usize + 1) == Some(&(place as u32))
@@ -224,8 +229,8 @@ impl RankLogs {
 
     /// Steps of a rank.
     pub fn steps(&self, rank: &RankLog) -> Steps<'_> {
-        let SortedLog { log, steps, marks, .. } = &self.shards[rank.shard];
-        let (start, places) = (steps.start(rank.place), steps.of(rank.place));
+        let SortedLog { log, steps, over, marks, .. } = &self.shards[rank.shard];
+        let (start, places) = (steps.start(rank.place), &steps.of(rank.place)[..over[rank.place]]);
         let [first, end] = [start, start + places.len()].map(|place| place.div_ceil(MARKED));
         let overlap = log.may_overlap(rank.place);
         Steps { log, places, marks: &marks[first..end], unmarked: first * MARKED - start, overlap }
@@ -356,8 +361,10 @@ impl Steps<'_> {
 #[derive(Clone, Debug)]
 struct SortedLog {
     log: HostsLog,
-    /// Steps until the end of the run, by rank and end.
+    /// Steps by rank and end.
     steps: Groups,
+    /// How many of each rank end before the run does.
+    over: Vec<usize>,
     /// End of every [`MARKED`]th of these.
     marks: Vec<Time>,
     /// Rows by sending end, and end of the message.
@@ -374,12 +381,13 @@ impl SortedLog {
         let RankRecords { steps, posted, arrived, .. } = &log.records;
         let rank_of = |thread: ThreadIndex| log.threads[thread.get() as usize];
         let end = |step: &StepRecord| log.records.end(step);
-        let mut by_rank =
-            Groups::new(log.ranks.len(), steps, |step| (end(step) <= until).then(|| rank_of(step.thread)));
+        let mut by_rank = Groups::new(log.ranks.len(), steps, |step| Some(rank_of(step.thread)));
         // Steps of one thread follow each other, but for transfers in a node; those of several streams overlap.
         for rank in (0..log.ranks.len()).filter(|&rank| log.may_overlap(rank)) {
             by_rank.of_mut(rank).sort_by_key(|&place| (end(&steps[place]), steps[place].start, steps[place].thread));
         }
+        let is_over = |&place: &u32| end(&steps[place]) <= until;
+        let over = (0..log.ranks.len()).map(|rank| by_rank.of(rank).partition_point(is_over)).collect();
         let marks = by_rank.places().iter().step_by(MARKED).map(|&place| end(&steps[place])).collect();
         // An answer that was still to come when the run ended has no end.
         let posted = Ascending::new(log.ends.len(), posted, |row| (row.end > 0).then(|| (row.endpoint.get(), row.end)));
@@ -390,6 +398,6 @@ impl SortedLog {
             .ended
             .iter()
             .for_each(|&(thread, at)| ended[log.threads[thread.get() as usize] as usize] = Some(at));
-        SortedLog { log, steps: by_rank, marks, posted, arrived, calls, ended }
+        SortedLog { log, steps: by_rank, over, marks, posted, arrived, calls, ended }
     }
 }
