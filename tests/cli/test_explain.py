@@ -449,6 +449,14 @@ def test_a_queue_at_the_only_uplink_of_a_leaf_is_no_collision() -> None:
     assert "taper at leaf0 to core0" in {cause.words for cause in job.causes_ns}
 
 
+def test_a_queue_of_a_leaf_with_too_few_uplinks_may_be_the_taper() -> None:
+    words = {2: "taper or collisions at leaf", 3: "collisions at leaf"}
+    for links, expected in words.items():
+        [job] = limits(etherweave.run(taper(links)))
+        queues = {cause.words for cause in job.causes_ns if cause.kind == "uplinks"}
+        assert queues and all(own.startswith(expected) for own in queues)
+
+
 def limits_of(parts: list[tuple[str, float, float]]) -> JobLimits:
     return JobLimits("job", [Stretch(0, "host0", part, 0, at, end) for part, at, end in parts])
 
@@ -486,6 +494,21 @@ def test_the_longest_parts_are_in_json(scenario: Path) -> None:
     first, second = job["longest_parts"]
     assert first["time_us"] >= second["time_us"] > 0
     assert first["host"].startswith("host")
+
+
+def test_a_longest_part_has_its_iteration_and_its_collective(
+    scenario: Path, tmp_path: Path
+) -> None:
+    text = command_line.run_here("explain", scenario, "--no-ports", "--longest", "40").stdout
+    assert re.search(r"rank 1 on host2: .* from rank 0; iteration 2\n", text)
+    file = tmp_path / "gather.toml"
+    file.write_text(
+        'topology.single_switch.hosts = 3\ntransport.roce = {}\n[[job]]\nname = "sum"\n'
+        "[job.workload.osu_collective]\nranks = 3\niterations = 2\nwarm_up = 0\n"
+        'operation.gather = { root = 0, bytes = "64KiB" }\nalgorithm = "linear"\n'
+    )
+    text = command_line.run_here("explain", file, "--no-ports", "--longest", "40").stdout
+    assert "; iteration 1, gather 1 (messages up to 65,536 B)\n" in text
 
 
 def test_a_bar_has_its_places_in_the_order_of_their_shares(scenario: Path, tmp_path: Path) -> None:

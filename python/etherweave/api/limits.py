@@ -66,6 +66,8 @@ QUEUES = {
     "down": "downlinks",
     "only_up": "uplinks",
     "only_down": "downlinks",
+    "tapered_up": "uplinks",
+    "tapered_down": "downlinks",
     "switch": "switches",
     "to_host": "incast",
     "of_host": "nic",
@@ -112,7 +114,8 @@ class Cause:
     link: str
     """Link of the port: ``of_host`` or ``to_host``; between switches ``up`` or ``down``, where one
     end has hosts, and ``switch`` otherwise. ``only_up`` and ``only_down`` where that end has one
-    uplink, so that packets have no other path."""
+    uplink, so that packets have no other path; ``tapered_up`` and ``tapered_down`` where its
+    uplinks carry less than the links of its hosts."""
 
     @property
     def kind(self) -> str:
@@ -122,8 +125,9 @@ class Cause:
     @property
     def kind_words(self) -> str:
         """Say the kind; a queue is no collision where its packets have no other path."""
-        is_taper = self.reason == "queue" and self.link.startswith("only_")
-        return f"taper at {self.kind}" if is_taper else KINDS[self.kind]
+        tapers = {"only": "taper", "tapered": "taper or collisions"}
+        taper = tapers.get(self.link.split("_")[0]) if self.reason == "queue" else None
+        return f"{taper} at {self.kind}" if taper else KINDS[self.kind]
 
     @property
     def place(self) -> str:
@@ -185,7 +189,7 @@ class Cause:
     @property
     def _queue(self) -> str:
         names = {"of_host": "other messages", "to_host": "incast"}
-        return names.get(self.link, self.kind_words.split()[0])
+        return names.get(self.link, self.kind_words.split(" at ")[0].split(" between ")[0])
 
     @property
     def _holder(self) -> str:
@@ -432,10 +436,15 @@ def _links(result: Result) -> Callable[[str, str], str]:
     """Say what the link of a port is; all hosts that send or receive anything have a flow."""
     ends = ("source_host", "destination_host")
     hosts = {host for end in ends for host in result.values("flows", end)}
-    columns = (result.values("ports", "node"), result.values("ports", "peer"))
-    ports = list(zip(*columns, strict=True))
-    leaves = {peer for node, peer in ports if node in hosts}
-    uplinks = Counter(node for node, peer in ports if node in leaves and peer not in hosts | leaves)
+    columns = ("node", "peer", "port", "rate_gbps")
+    # Each port has a row for each priority.
+    ports = set(zip(*(result.values("ports", name) for name in columns), strict=True))
+    leaves = {peer for node, peer, *_ in ports if node in hosts}
+    uplinks, rates = Counter[str](), Counter[str]()
+    for node, peer, _, rate in ports:
+        if node in leaves and peer not in leaves:
+            uplinks[node] += peer not in hosts
+            rates[node] += rate if peer in hosts else -rate
 
     def link(node: str, peer: str) -> str:
         if node in hosts or peer in hosts:
@@ -443,7 +452,9 @@ def _links(result: Result) -> Callable[[str, str], str]:
         if (node in leaves) == (peer in leaves):
             return "switch"
         leaf, direction = (node, "up") if node in leaves else (peer, "down")
-        return f"only_{direction}" if uplinks[leaf] == 1 else direction
+        if uplinks[leaf] == 1:
+            return f"only_{direction}"
+        return f"tapered_{direction}" if rates[leaf] > 0 else direction
 
     return link
 

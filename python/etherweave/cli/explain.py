@@ -239,7 +239,17 @@ def _stretch(stretch: Stretch) -> str:
     return (
         f"{stretch.time_ns / 1e3:10.3f} us at {stretch.start_ns / 1e6:.6f} ms: "
         f"rank {stretch.rank} on {stretch.host}: {PARTS[stretch.part][1]}{source}"
+        f"{_occupation(stretch)}"
     )
+
+
+def _occupation(stretch: Stretch) -> str:
+    """Say in which iteration and collective the rank is, or what its message is for."""
+    iteration = [f"iteration {stretch.iteration}"] * (stretch.iteration is not None)
+    number = f" {stretch.call} (messages up to {stretch.call_bytes:,} B)"
+    call = [f"{stretch.collective}{number if stretch.call is not None else ''}"]
+    occupation = [*iteration, *call * bool(stretch.collective)]
+    return f"; {', '.join(occupation)}" if occupation else ""
 
 
 def _answers(answers: list[Answer]) -> list[str]:
