@@ -291,6 +291,66 @@ def test_times_of_osu_are_taken_as_round_trips_and_windows(tmp_path: Path) -> No
         read(tmp_path, BASE)
 
 
+OSU_TEXT = """# OSU MPI Latency Test v7.3
+# Size          Latency (us)
+8                       {latency}
+16                      9.00
+
+# OSU MPI Bandwidth Test v7.3
+# Size      Bandwidth (MB/s)
+1024                  65.54
+"""
+
+
+def test_texts_of_osu_and_a_table_of_times_are_measurements(tmp_path: Path) -> None:
+    text, table = tmp_path / "osu.txt", tmp_path / "times.csv"
+    text.write_text("".join(OSU_TEXT.format(latency=latency) for latency in ("5.00", "7.00")))
+    small, large, windows = read(text, BASE)
+    assert small.name == "osu_latency-8"
+    assert small.launches == pytest.approx((10e-6, 14e-6))
+    assert large.launches == pytest.approx((18e-6, 18e-6))
+    assert windows.launches == pytest.approx((1e-3, 1e-3), rel=1e-4)
+    base = {**BASE, "job": [{"name": "fft", "workload": WORKLOADS["fft"]}]}
+    table.write_text("job,iteration_s\nfft,0.01\nfft,1.1e-2\n")
+    (own,) = read(table, base)
+    assert (own.name, own.launches, own.is_micro_benchmark) == ("fft", (0.01, 0.011), False)
+    assert own.scenario == alone(base, {"name": "fft", "workload": WORKLOADS["fft"]})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("times.csv", "", "line 1: columns ; expected job, iteration_s"),
+        ("times.csv", "job,seconds\nfft,1\n", "line 1: columns job, seconds; expected job, iter"),
+        ("times.csv", "job,iteration_s\n", "no rows; expected one for each launch of a job"),
+        ("times.csv", "job,iteration_s\nhalo,1\n", "line 2: job halo; expected one of fft"),
+        ("times.csv", "job,iteration_s\nfft\n", "line 2: None; expected a number of seconds"),
+        ("times.csv", "job,iteration_s\nfft,1ms\n", "line 2: 1ms; expected a number of seconds"),
+        ("times.csv", "job,iteration_s\nfft,-1\n", "fft: a launch of -1 s; expected more than"),
+        (
+            "osu.txt",
+            "nothing\n",
+            "no benchmark that is known writes such a text; expected output of",
+        ),
+        ("osu.txt", "", "no benchmark that is known writes such a text; expected output of"),
+        ("osu.txt", OSU_TEXT.format(latency="five"), "line 3: "),
+        (
+            "osu.txt",
+            OSU_TEXT.format(latency="5.00").replace("16 ", "64 "),
+            "line 1: osu_latency is not complete: no row for 16 B",
+        ),
+    ],
+)
+def test_files_that_are_no_measurements_are_refused(
+    name: str, content: str, reason: str, tmp_path: Path
+) -> None:
+    base = {**BASE, "job": [{"name": "fft", "workload": WORKLOADS["fft"]}]}
+    (tmp_path / name).write_text(content)
+    with pytest.raises(CalibrationError) as error:
+        read(tmp_path / name, base)
+    assert str(error.value).startswith(f"{tmp_path / name}: {reason}")
+
+
 invoke = partial(command_line.invoke, "calibrate", code=2)
 
 

@@ -63,9 +63,10 @@ def calibrate_verb(
     ----------
     scenario
         A scenario of the fabric, whose jobs are the held-out workloads.
-    measured : DIRECTORY
-        Use a result of `measure` with one job, or of `bench run` with osu_latency, osu_bw or hpcc;
-        repeatable.
+    measured : DIRECTORY|FILE
+        Use earlier measurements; repeatable. A directory: of `measure` with one job, or of `bench
+        run` with osu_latency, osu_bw or hpcc. A file: what osu_latency, osu_bw or hpcc have
+        printed, or times of the scenario's jobs (CSV with the columns job,iteration_s).
     hpcc : ORDER
         Launch the HPC Challenge instead, with a matrix of this order: infer from its rings, predict
         its other tests.

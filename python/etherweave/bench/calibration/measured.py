@@ -1,5 +1,7 @@
 """Measured workloads: times of launches, each with the scenario that predicts them."""
 
+import csv
+import io
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,12 +12,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from etherweave.api.inputs import read_parquet
+from etherweave.api.inputs import read_parquet, read_text
 from etherweave.api.results import SUMMARY, Result
 from etherweave.bench.calibration.micro_benchmarks import Average, Centre, ChallengeTest, seconds
 from etherweave.bench.calibration.prediction import median_s, table
 from etherweave.bench.campaigns.store import Store
-from etherweave.bench.texts.document import parse
+from etherweave.bench.texts.document import UnrecognisedError, parse
 from etherweave.measurements.benchmark_report import BenchmarkReport
 from etherweave.measurements.challenge import workloads
 from etherweave.measurements.files import RESULTS
@@ -25,6 +27,10 @@ MICRO = {"osu_latency", "osu_bw", "incast"}
 _ROUND_TRIPS, _WINDOWS = 200, 10
 """Iterations that are simulated for a size that a benchmark measured; they are all equal."""
 _WINDOW = 64  # Default window of ``osu_bw``.
+TIMES = ("job", "iteration_s")
+"""Columns of a file with times of jobs: a name, and the time of an iteration of a launch [s]."""
+_FIGURES = {"program": pl.Utf8, "metric": pl.Utf8, "size_bytes": pl.Int64, "value": pl.Float64}
+"""Columns of figures of benchmarks, each in the base unit of its metric."""
 
 
 class CalibrationError(ValueError):
@@ -131,18 +137,78 @@ def _seconds(name: str, iterations: pl.DataFrame, streams: pl.DataFrame, centre:
         raise CalibrationError(f"{name}: {error}") from None
 
 
-def read(directory: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
-    """Read earlier measurements: of ``measure``, or of benchmarks by ``bench run``.
+def read(place: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
+    """Read earlier measurements: a directory of ``measure`` or of ``bench run``, or a file.
 
-    ``base`` is a scenario of the fabric, for benchmarks, which have none. Raises
-    ``CalibrationError`` when it contains nothing that can be predicted.
+    A file is what benchmarks have printed, or a table of times of jobs. ``base`` is a scenario of
+    the fabric, for what has none. Raises ``CalibrationError`` when it contains nothing that can be
+    predicted.
     """
-    with _intact(directory):
-        if (directory / RESULTS).is_file():
-            return _of_benchmarks(directory, base)
-        if (directory / SUMMARY).is_file():
-            return [_of_measurement(directory)]
-    raise CalibrationError(f"{directory}: expected a result of `measure` or of `bench run`")
+    with _intact(place):
+        if place.is_file():
+            return (_of_table if place.suffix == ".csv" else _of_text)(place, base)
+        if (place / RESULTS).is_file():
+            return _of_benchmarks(place, base)
+        if (place / SUMMARY).is_file():
+            return [_of_measurement(place)]
+    raise CalibrationError(f"{place}: expected a result of `measure` or of `bench run`, or a file")
+
+
+def _of_table(file: Path, base: Mapping[str, Any]) -> list[MeasuredWorkload]:
+    """Read times of an iteration of jobs of the scenario: a row a launch."""
+    rows = csv.DictReader(io.StringIO(read_text(file)))
+    if (columns := rows.fieldnames or []) != (expected := [*TIMES]):
+        known = ", ".join(expected)
+        raise CalibrationError(f"line 1: columns {', '.join(columns)}; expected {known}")
+    jobs = {str(job["name"]): job for job in base.get("job", [])}
+    times = dict[str, list[float]]()
+    for row in rows:
+        name, time = (row[column] for column in TIMES)
+        if name not in jobs:
+            known = ", ".join(jobs)
+            raise CalibrationError(f"line {rows.line_num}: job {name}; expected one of {known}")
+        try:
+            times.setdefault(name, []).append(float(time))
+        except (TypeError, ValueError):
+            reason = f"line {rows.line_num}: {time}; expected a number of seconds"
+            raise CalibrationError(reason) from None
+    if not times:
+        raise CalibrationError("no rows; expected one for each launch of a job")
+    for name, own in times.items():
+        _check(name, own)
+    return [
+        MeasuredWorkload(name, alone(base, jobs[name]), tuple(own), tuple(own), "mean")
+        for name, own in times.items()
+    ]
+
+
+def _of_text(file: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
+    """Read what OSU's tests or the HPC Challenge have printed, of one launch or several."""
+    try:
+        document = parse(read_text(file))
+    except UnrecognisedError as error:
+        expected = "expected output of osu_latency, osu_bw or hpcc, or a table that ends in .csv"
+        raise CalibrationError(f"{error}; {expected}") from None
+    if document.failures:
+        line, reason = document.failures[0].line, document.failures[0].reason
+        raise CalibrationError(f"line {line}: {reason}")
+    reports = document.reports
+    for own in reports:
+        if not own.is_sound:
+            reason = next(iter(own.warnings), "its own check failed")
+            raise CalibrationError(f"line {own.line}: {own.program} is not complete: {reason}")
+    rows = [
+        {
+            "program": report.program,
+            "metric": row.metric.name,
+            "size_bytes": row.size_bytes,
+            "value": row.value,
+        }
+        for report in reports
+        for row in report.measurements
+        if row.statistic == "mean"
+    ]
+    return _of_figures(pl.DataFrame(rows, schema=_FIGURES), reports, base)
 
 
 def _of_measurement(directory: Path) -> MeasuredWorkload:
@@ -189,14 +255,22 @@ def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Measured
     )
     if (fabrics := rows["fabric"].n_unique()) > 1:
         raise CalibrationError(f"has {fabrics} fabrics; expected one")
-    benchmarks = [*_ping_pongs(rows, base), *_bandwidths(rows, base)]
-    if "hpcc" in rows["program"]:
-        benchmarks += _challenge(directory, base)
+    values = [name for name in ("value_s", "value_bytes_per_s") if name in rows.columns]
+    figures = rows.with_columns(value=pl.coalesce(values))
+    reports = [*_reports(directory)] if "hpcc" in rows["program"] else []
     hosts = _hosts_of_rows(rows)
-    benchmarks = [workload._replace(hosts=hosts) for workload in benchmarks]
-    if not benchmarks:
+    return [workload._replace(hosts=hosts) for workload in _of_figures(figures, reports, base)]
+
+
+def _of_figures(
+    rows: pl.DataFrame, reports: Sequence[BenchmarkReport], base: Mapping[str, object]
+) -> list[MeasuredWorkload]:
+    """Take means of OSU's tests from rows, and those of the HPC Challenge from reports."""
+    osu = [*_ping_pongs(rows, base), *_bandwidths(rows, base)]
+    challenge = [report for report in reports if report.benchmark == "hpcc"]
+    if not osu and not challenge:
         raise CalibrationError("has none of osu_latency, osu_bw and hpcc; expected one of them")
-    return benchmarks
+    return [*osu, *_challenge(challenge, base)]
 
 
 def _hosts_of_rows(rows: pl.DataFrame) -> tuple[str, ...]:
@@ -209,12 +283,13 @@ _MICRO = ("hpcc_ring", "osu_latency")
 """Kinds of workloads that stand for the tests of latency and bandwidth."""
 
 
-def _challenge(directory: Path, base: Mapping[str, object]) -> Iterator[MeasuredWorkload]:
+def _challenge(
+    reports: Sequence[BenchmarkReport], base: Mapping[str, object]
+) -> Iterator[MeasuredWorkload]:
     """Take the HPC Challenge: rings and ping-pong to infer from, all other tests held out.
 
     What ranks compute and copy is as the first launch says.
     """
-    reports = [report for report in _reports(directory) if report.benchmark == "hpcc"]
     for own in workloads(dict(reports[0].facts)) if reports else ():
         name = f"{own.test} {own.metric.name}".replace("_", " ")
         times = [
@@ -240,7 +315,7 @@ def _reports(directory: Path) -> Iterator[BenchmarkReport]:
 
 def _ping_pongs(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[MeasuredWorkload]:
     """Take one-way times of ``osu_latency``: an iteration is a round trip."""
-    for size, values in _by_size(rows, "osu_latency", "latency", "value_s"):
+    for size, values in _by_size(rows, "osu_latency", "latency"):
         facts = {"bytes": f"{size}B", "iterations": _ROUND_TRIPS}
         times = [2 * value for value in values]
         yield _of_benchmark("osu_latency", size, {"osu_latency": facts}, times, base)
@@ -248,22 +323,18 @@ def _ping_pongs(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[Meas
 
 def _bandwidths(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[MeasuredWorkload]:
     """Take rates of ``osu_bw``: an iteration is a window."""
-    for size, values in _by_size(rows, "osu_bw", "bandwidth", "value_bytes_per_s"):
+    for size, values in _by_size(rows, "osu_bw", "bandwidth"):
         facts = {"bytes": f"{size}B", "iterations": _WINDOWS, "window": _WINDOW}
         times = [_WINDOW * size / value if value else math.nan for value in values]
         yield _of_benchmark("osu_bw", size, {"osu_bw": facts}, times, base)
 
 
-def _by_size(
-    rows: pl.DataFrame, program: str, metric: str, column: str
-) -> Iterator[tuple[int, list[float]]]:
-    if column not in rows.columns:
-        return
+def _by_size(rows: pl.DataFrame, program: str, metric: str) -> Iterator[tuple[int, list[float]]]:
     own = rows.filter(
         (pl.col("program") == program) & (pl.col("metric") == metric) & (pl.col("size_bytes") > 0)
     )
     for (size,), group in own.sort("size_bytes").group_by("size_bytes", maintain_order=True):
-        yield int(size), group[column].drop_nulls().to_list()
+        yield int(size), group["value"].drop_nulls().to_list()
 
 
 def _of_benchmark(
