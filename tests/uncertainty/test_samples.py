@@ -27,11 +27,11 @@ from etherweave.uncertainty import (
     sampled_sweep,
 )
 from etherweave.uncertainty.check_rows import FITS, LINK, Conditions
-from etherweave.uncertainty.intervals import Distribution, Interval, distribution
+from etherweave.uncertainty.intervals import Distribution, Interval, distribution, quantiles
 from etherweave.uncertainty.model_errors import errors_at
 from etherweave.uncertainty.sampled_interconnects import conditions_of_figure
 from etherweave.uncertainty.sampling import sampled_scenario
-from etherweave.uncertainty.together import together
+from etherweave.uncertainty.together import errors_in, together, together_of
 from support.command_line import run_here
 
 pytestmark = pytest.mark.usefixtures("workers_of_this_process")
@@ -308,6 +308,18 @@ def test_a_key_of_a_table_that_a_change_switches_on_is_drawn(file: Path, tmp_pat
     assert [entry.document[0] for entry in result.unknowns.entries] == [key]
 
 
+def test_no_interval_is_faster_than_the_link() -> None:
+    row = {
+        "conditions.pair": "bandwidth; above 64 KiB; benchmark not fitted; 95",
+        "jobs.pair.median_us": 100.0,
+    }
+    errors = errors_in([row] * 8)
+    time = together_of("jobs.pair.mean_us", [100.0] * 8, errors)
+    rate = together_of("jobs.pair.goodput_gbps", [95.0] * 8, errors)
+    assert time and rate and time.low == pytest.approx(95.0) and rate.high == pytest.approx(100.0)
+    assert time.high > 101 and rate.low < 94
+
+
 SWEEP = """
 [sweep]
 [[sweep.axis]]
@@ -339,7 +351,7 @@ def test_samples_at_every_point_of_a_sweep_are_pairs(tmp_path: Path) -> None:
     band, wide = plot(table, "topology.single_switch.cable", MEAN).axes[0].collections
     ends = np.asarray(band.get_paths()[0].vertices)[:, 1]
     assert float(ends.min()) == pytest.approx(
-        near.filter(pl.col("sample") >= 0)[MEAN].quantile(0.05, "linear")
+        quantiles(near.filter(pl.col("sample") >= 0)[MEAN].to_numpy())[0]
     )
     outer = np.asarray(wide.get_paths()[0].vertices)[:, 1]
     assert outer.min() < ends.min() and outer.max() > ends.max(), "the model's error"
@@ -348,6 +360,15 @@ def test_samples_at_every_point_of_a_sweep_are_pairs(tmp_path: Path) -> None:
     note = "bands: 90 % of samples; lighter, 90 % with the error of the model"
     assert note in (tmp_path / "band.svg").read_text()
     run_here("report", tmp_path / "out", code=0)
+    run_here("sweep", "table", tmp_path / "out", "--intervals", code=0)
+    points = pl.read_csv(tmp_path / "out" / "points.csv").sort(MEAN)
+    assert points["topology.single_switch.cable"].to_list() == ["3m", "200m"]
+    assert "switch.latency" not in points.columns, "what samples draw is no point"
+    low, high = (points[f"{MEAN}_{end}_90"] for end in ("low", "high"))
+    assert low[0] == pytest.approx(ends.min()) and high[1] == pytest.approx(ends.max())
+    outside = [points[f"{MEAN}_{end}_model"] for end in ("low", "high")]
+    assert outside[0][0] == pytest.approx(outer.min())
+    assert outside[1][1] == pytest.approx(outer.max())
     page = (tmp_path / "out" / "report.html").read_text()
     assert "at topology.single_switch.cable = 3m to" in page, "what samples draw names no point"
     with pytest.raises(UncertaintyError, match="samples: 4; expected 8"):

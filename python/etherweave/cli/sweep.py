@@ -234,22 +234,33 @@ def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> 
 
 
 @sweep.command("table")
-def table_verb(home: Home, *, output: Path | None = None) -> None:
+def table_verb(home: Home, *, output: Path | None = None, intervals: bool = False) -> None:
     """Write all runs, a row each, as CSV or as an Excel workbook.
 
     Parameters
     ----------
     output : -o FILE
-        File for the table, .csv or .xlsx; default: DIRECTORY/runs.csv.
+        File for the table, .csv or .xlsx; default: DIRECTORY/runs.csv, DIRECTORY/points.csv with
+        --intervals.
+    intervals
+        Of a sweep with --samples, write a row for each point: every figure with its median and
+        intervals of 50 and 90 %, times and rates of jobs also with the error of the model.
     """
     _check(home)
-    path = parameters.output_file("--output", output or home / "runs.csv", ".csv", ".xlsx")
+    default = home / ("points.csv" if intervals else "runs.csv")
+    path = parameters.output_file("--output", output or default, ".csv", ".xlsx")
     from etherweave.formats.spreadsheets import write_table
     from etherweave.sweeps import SweepError, SweepStore
 
     with mistakes(SweepError, ValueError):
         assert path is not None, "an output has a default"
-        write_table(path, SweepStore(home).table())
+        store = SweepStore(home)
+        table = store.table()
+        if intervals:
+            from etherweave.uncertainty.sampled_sweeps import intervals_at_points
+
+            table = intervals_at_points(table, store.axes())
+        write_table(path, table)
         print(path)
 
 

@@ -87,7 +87,9 @@ def errors_verb(as_json: AsJson = False) -> None:
     It is estimated from check rows of studies to which nothing is fitted. An interval is that in
     which a row of a further system lies, under the conditions of the rows of its kind; covered is
     the part of rows that lie in what all other systems say, as a mean over systems. Then what each
-    condition does to the width.
+    condition does to the width: sizes are those of messages; *benchmark fitted* are figures of a
+    benchmark of which another figure of the same system is fitted; *by the link* those for which a
+    link is busy for 90 % of the simulated time or more.
 
     Rows of benchmarks of which others are fitted on the same system are among them; `etherweave
     run --samples` prints the error of benchmarks of which none is.

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from etherweave.report.sweep import SEED, with_unit
+from etherweave.report.sweep import with_unit
 from etherweave.uncertainty.means import mean_interval
+from etherweave.uncertainty.together import SEED
 
 ENDS = (".slowdown_p99", ".slowdown_mean", ".mean_us", ".call_us")
 """Ends of names of figures that have a sentence, in this order."""

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, SERIES, literal
-from etherweave.report.sweep import SAMPLE, with_unit
+from etherweave.report.sweep import with_unit
 from etherweave.uncertainty.intervals import Distribution, Interval, distribution
 from etherweave.uncertainty.sampling import figures_of
-from etherweave.uncertainty.together import errors_in, together_of
+from etherweave.uncertainty.together import SAMPLE, errors_in, together_of
 
 WHOLE_MIN = 10_000  # Least figure that is written as a whole number.
 DRAWN_MAX = 6  # Figures that are drawn; the table has all.

@@ -24,9 +24,9 @@ from etherweave.report import style
 from etherweave.report.flow_page import FlowPlots
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.sizes import size_name
-from etherweave.uncertainty.intervals import Interval
+from etherweave.uncertainty.intervals import Interval, quantiles
 from etherweave.uncertainty.means import bounded, half_widths
-from etherweave.uncertainty.together import CONDITIONS, errors_in, together_of
+from etherweave.uncertainty.together import CONDITIONS, SAMPLE, SEED, errors_in, together_of
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
     (size_of, "B"),
@@ -39,9 +39,6 @@ LINES_MAX = 12  # Most points whose flows are drawn in the same figures.
 LINE_MAX = 20  # Largest number of places that a line joins; those of samples are points.
 PANEL_MAX = 12  # Largest number of panels of a figure.
 PANELS_IN_ROW = 3
-SEED = "seed"  # Axis whose values are repetitions, of which the mean has an interval.
-SAMPLE = "sample"  # Column of datasets whose rows are samples: their number.
-LOW, HIGH = 0.05, 0.95  # Quantiles at the ends of a band of samples.
 BANDS = "Medians of samples; bands: 90 % of samples"
 WITH_MODEL = "lighter, 90 % with the error of the model"
 _OF_MODEL = "_with the error of the model"  # Label of such bands and bars, in no legend.
@@ -393,9 +390,20 @@ def _ends(y: str, columns: Sequence[str]) -> list[pl.Expr]:
         if SEED in columns:
             parts |= {"count": pl.len(), "seeds": pl.col(SEED).n_unique(), "std": pl.col(y).std()}
     else:
-        levels = {"mean": 0.5, "low": LOW, "high": HIGH}
-        parts = {name: pl.col(y).quantile(at, "linear") for name, at in levels.items()}
+        levels = {"mean": 2, "low": 0, "high": 4}
+        parts = {name: _level(y, at) for name, at in levels.items()}
     return [part.alias(name) for name, part in parts.items()]
+
+
+def _level(figure: str, at: int) -> pl.Expr:
+    """Describe a quantile of samples that have the figure, by its number."""
+
+    def level(values: pl.Series) -> pl.Series:
+        levels = [quantiles(values.to_numpy())[at]] if len(values) else [None]
+        return pl.Series(levels, dtype=pl.Float64)
+
+    known = pl.col(figure).drop_nulls()
+    return known.map_batches(level, return_dtype=pl.Float64, returns_scalar=True)
 
 
 def _with_intervals(means: pl.DataFrame, y: str) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from etherweave.report.run.flow_figures import FIGURES as FLOW_FIGURES
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.samples_page import write_samples
 from etherweave.report.section import FOLDED_FROM, Section, Table
-from etherweave.uncertainty.together import CONDITIONS
+from etherweave.uncertainty.together import CONDITIONS, SAMPLE, SEED
 
 FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
 TIMES = (".mean_us", ".call_us")  # Ends of names of times of jobs.
@@ -42,16 +42,16 @@ def write_sweep(
     are drawn.
     """
     table = next(iter(tables.values()))
-    if [*axes[:1]] == [sweep.SAMPLE]:  # Samples of one scenario.
+    if [*axes[:1]] == [SAMPLE]:  # Samples of one scenario.
         return write_samples(table, axes, title, progress, out)
     rows = points = table
-    if sweep.SAMPLE in table.columns:  # Keys that samples draw are those of one point.
-        number = pl.col(sweep.SAMPLE)
+    if SAMPLE in table.columns:  # Keys that samples draw are those of one point.
+        number = pl.col(SAMPLE)
         rows, points = table.filter(number >= 0), table.filter(number == number.min())
     varied = [name for name in axes if is_key(name) and points[name].n_unique() > 1]
     figures = _figures(rows)
     page = Page(out)
-    if len(flows) <= sweep.LINES_MAX and sweep.SAMPLE not in table.columns:
+    if len(flows) <= sweep.LINES_MAX and SAMPLE not in table.columns:
         page.show(FLOW_FIGURES, flows)
     if any(name.startswith("flows.") for name in rows.columns) and not page.sections:
         kept = f"{len(flows)} points with results" if flows else "no results"
@@ -60,7 +60,7 @@ def write_sweep(
     for name in figures[:FIGURES_MAX]:
         page.show([partial(_drawn, varied=varied, name=name)], rows)
     means = _means(rows, varied, figures)
-    middle = "Medians of the samples" if sweep.SAMPLE in table.columns else "Means of the runs"
+    middle = "Medians of the samples" if SAMPLE in table.columns else "Means of the runs"
     beside = len(tables) > 1 and not varied
     listed = _side_by_side(tables, figures) if beside else means
     columns = [RESULT] if beside else varied
@@ -72,7 +72,7 @@ def write_sweep(
 
 def is_key(axis: str) -> bool:
     """Say whether an axis is a key of the scenario, and no seed and no note of samples."""
-    return axis not in (sweep.SEED, sweep.SAMPLE) and not axis.startswith(CONDITIONS)
+    return axis not in (SEED, SAMPLE) and not axis.startswith(CONDITIONS)
 
 
 def _figures(rows: pl.DataFrame) -> list[str]:
@@ -96,15 +96,15 @@ def _drawn(rows: pl.DataFrame, varied: Sequence[str], name: str) -> Section | No
 
 def _caption(rows: pl.DataFrame) -> str:
     """Say what lines and bands are."""
-    if sweep.SAMPLE in rows.columns:
+    if SAMPLE in rows.columns:
         return f"{sweep.BANDS}; {sweep.WITH_MODEL}. {OTHER_COLUMNS}"
-    if rows[sweep.SEED].n_unique() > 1:
+    if rows[SEED].n_unique() > 1:
         return f"Means over seeds with intervals of 95 %. {OTHER_COLUMNS}"
     return OTHER_COLUMNS
 
 
 def _means(rows: pl.DataFrame, varied: Sequence[str], figures: Sequence[str]) -> pl.DataFrame:
-    middles = pl.col(figures).median() if sweep.SAMPLE in rows.columns else pl.col(figures).mean()
+    middles = pl.col(figures).median() if SAMPLE in rows.columns else pl.col(figures).mean()
     columns = [pl.len().alias("runs"), middles]
     if not varied:
         return rows.select(columns)

@@ -121,6 +121,8 @@ class Further:
     """Ascending."""
     _shares: "NDArray"  # type: ignore[type-arg]
     """Share of the distribution up to the middle of each."""
+    least: float = 0.0
+    """Least measured over simulated time to apply: less would take a link above its rate."""
 
     def at(self, shares: Sequence[float]) -> list[float]:
         """Return the measured over the simulated time at shares of the distribution."""
@@ -153,8 +155,12 @@ class Further:
         return Interval(*self.at([(1 - level) / 2, (1 + level) / 2]))
 
     def applied(self, values: Sequence[float], count: int, *, is_time: bool) -> list[float]:
-        """Multiply each value with a number of quantiles of the error; of rates, divide."""
-        factors = self.at([(at + 0.5) / count for at in range(count)])
+        """Multiply each value with a number of quantiles of the error; of rates, divide.
+
+        Nothing is faster than :data:`least` allows.
+        """
+        ratios = self.at([(at + 0.5) / count for at in range(count)])
+        factors = [max(ratio, self.least) for ratio in ratios]
         if not is_time:
             factors = [1 / factor for factor in factors]
         return [value * factor for value in values for factor in factors]

@@ -3,8 +3,9 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from etherweave.api.interconnects import BENCHMARKS, Interconnect
 from etherweave.api.simulation import resolve
@@ -86,12 +87,16 @@ def _with_model(figures: Mapping[tuple[str, str], Sampled]) -> dict[tuple[str, s
     medians = {key: own.distribution.median for key, own in figures.items()}
     conditions = {key: conditions_of_figure(*key, median) for key, median in medians.items()}
     errors = dict(zip(conditions, errors_at(conditions.values()), strict=True))
-    return {
-        key: replace(
-            own.distribution,
-            together=together(own.values, errors[key].further, is_time=not is_rate(key[1])),
+    together_of = {
+        key: together(
+            own.values,
+            replace(errors[key].further, least=min(1.0, _busy(*key, medians[key]))),
+            is_time=not is_rate(key[1]),
         )
         for key, own in figures.items()
+    }
+    return {
+        key: replace(own.distribution, together=together_of[key]) for key, own in figures.items()
     }
 
 
@@ -105,10 +110,23 @@ def conditions_of_figure(name: str, figure: str, value: float) -> check_rows.Con
     benchmark = BENCHMARKS.get(figure)
     if benchmark is None:
         return check_rows.Conditions(check_rows.RATIO, fit=check_rows.FITS[1])
-    scenario = tomllib.loads(resolve(benchmark.scenario(name)))
-    (job,) = scenario["job"]
-    limit = check_rows.limit_of(check_rows.link_us(scenario, job), benchmark.mean_ns(value) / 1e3)
+    (job,) = _scenario(name, figure)["job"]
+    limit = check_rows.limit_of(_busy(name, figure, value), 1.0)
     return check_rows.conditions_of(job)._replace(limit=limit)
+
+
+@cache
+def _scenario(name: str, figure: str) -> dict[str, Any]:
+    return tomllib.loads(resolve(BENCHMARKS[figure].scenario(name)))
+
+
+def _busy(name: str, figure: str, value: float) -> float:
+    """Return the part of the time of a benchmark for which the link of a host is busy."""
+    benchmark = BENCHMARKS.get(figure)
+    if benchmark is None:
+        return 0.0
+    scenario = _scenario(name, figure)
+    return check_rows.link_us(scenario, scenario["job"][0]) / benchmark.mean_ns(value) * 1e3
 
 
 def measure(task: tuple[str, dict[str, object], list[str]]) -> dict[str, float]:

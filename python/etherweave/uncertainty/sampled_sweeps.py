@@ -1,8 +1,9 @@
-"""Samples at every point of a sweep: a row for each, and the interval of a figure at a point."""
+"""Samples at every point of a sweep: a row for each, and intervals of the figures of a point."""
 
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
 from etherweave.api.scenario import literals
@@ -11,6 +12,14 @@ from etherweave.sweeps import Sweep
 from etherweave.sweeps.points import RUNS_MAX
 from etherweave.uncertainty import sampling
 from etherweave.uncertainty.declared import UncertaintyError
+from etherweave.uncertainty.intervals import quantiles
+from etherweave.uncertainty.together import CONDITIONS, SAMPLE, SEED, errors_in, together_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENDS = ("low_90", "low_50", "median", "high_50", "high_90")
+"""Ends of the columns of a figure at a point: the median and its intervals of 50 and 90 %."""
 
 
 @dataclass(frozen=True)
@@ -88,3 +97,47 @@ def sampled_sweep(what: Sweep, samples: int) -> SampledSweep:
     own = [(point, drawn.get(str(at))) for at, point in enumerate(points)]
     names = {key: getattr(what, key) for key in ("name", "text", "origin", "groups", "partition")}
     return SampledSweep(**names, overrides=what.overrides, drawn=own, samples=samples)
+
+
+def intervals_at_points(table: "pl.DataFrame", axes: Sequence[str]) -> "pl.DataFrame":
+    """Return a row for each point of a dataset with samples: its figures with their intervals.
+
+    ``axes`` are those of the sweep. A figure has its mean over seeds as it stands, the columns of
+    :data:`ENDS`, and as times and rates of jobs the interval of 90 % with the error of the model.
+    Raises ``ValueError`` when no row is a sample.
+    """
+    import polars as pl
+
+    if SAMPLE not in table.columns or not (table[SAMPLE] >= 0).any():
+        raise ValueError("no samples; expected a sweep with --samples")
+    known = table.filter(pl.col(SAMPLE) < 0)
+    points = [
+        name
+        for name in axes
+        if name not in (SAMPLE, SEED)
+        and not name.startswith(CONDITIONS)
+        and known[name].n_unique() > 1
+    ]
+    numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
+    figures = [name for name in numbers if name not in axes and not name.startswith(CONDITIONS)]
+    groups = table.partition_by(points) if points else [table]
+    rows = [_intervals(group, points, figures) for group in groups]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _intervals(
+    rows: "pl.DataFrame", points: Sequence[str], figures: Sequence[str]
+) -> dict[str, object]:
+    every = rows.to_dicts()
+    samples = [row for row in every if row[SAMPLE] >= 0]
+    errors = errors_in(samples) if samples else {}
+    intervals: dict[str, object] = {name: every[0][name] for name in points}
+    for name in figures:
+        known = [row[name] for row in every if row[SAMPLE] < 0 and row[name] is not None]
+        intervals[name] = statistics.fmean(known) if known else None
+        values = [row[name] for row in samples if row[name] is not None]
+        ends = quantiles(values) if values else [None] * len(ENDS)
+        intervals |= {f"{name}_{end}": value for end, value in zip(ENDS, ends, strict=True)}
+        if values and (both := together_of(name, values, errors)):
+            intervals |= {f"{name}_low_model": both.low, f"{name}_high_model": both.high}
+    return intervals

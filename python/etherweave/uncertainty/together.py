@@ -9,6 +9,7 @@ import re
 import statistics
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,8 @@ from etherweave.uncertainty.coverage import QUANTILES
 from etherweave.uncertainty.intervals import Interval, quantiles
 from etherweave.uncertainty.model_errors import Further, errors_at
 
+SEED = "seed"  # Column of datasets whose rows are repetitions.
+SAMPLE = "sample"  # Column of datasets whose rows are samples: their number, -1 of none.
 CONDITIONS = "conditions."
 """Beginning of columns with the conditions of the error of the model, by job."""
 _BETWEEN = "; "  # Text between these conditions.
@@ -51,6 +54,14 @@ def conditions_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, Conditions]:
     A link limits a job that takes little more than the time of the link, as the median of rows.
     Raises ``ValueError`` for rows of another version, whose conditions are others.
     """
+    return {
+        job: Conditions(*own)._replace(limit=limit_of(float(own[-1]), _median_us(rows, job)))
+        for job, own in _columns_in(rows).items()
+    }
+
+
+def _columns_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the texts of columns of conditions, by job."""
     names = [name for name in rows[0] if name.startswith(CONDITIONS) and rows[0][name]]
     jobs = {name.removeprefix(CONDITIONS): rows[0][name].split(_BETWEEN) for name in names}
     for job, own in jobs.items():
@@ -59,10 +70,7 @@ def conditions_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, Conditions]:
                 f"{CONDITIONS}{job}: {len(own)} conditions; expected {len(Conditions._fields)}, "
                 "as this version samples them"
             )
-    return {
-        job: Conditions(*own)._replace(limit=limit_of(float(own[-1]), _median_us(rows, job)))
-        for job, own in jobs.items()
-    }
+    return jobs
 
 
 def _median_us(rows: Sequence[Mapping[str, Any]], job: str) -> float:
@@ -72,8 +80,18 @@ def _median_us(rows: Sequence[Mapping[str, Any]], job: str) -> float:
 
 
 def errors_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, Further]:
-    """Return the error of the model in each job, by rows of a dataset of one scenario."""
-    return {job: _further(conditions) for job, conditions in conditions_in(rows).items()}
+    """Return the error of the model in each job, by rows of a dataset of one scenario.
+
+    No link is faster than its rate.
+    """
+    busy = {
+        job: min(1.0, float(own[-1]) / _median_us(rows, job))
+        for job, own in _columns_in(rows).items()
+    }
+    return {
+        job: replace(_further(conditions), least=busy[job])
+        for job, conditions in conditions_in(rows).items()
+    }
 
 
 @cache
