@@ -461,6 +461,14 @@ def limits_of(parts: list[tuple[str, float, float]]) -> JobLimits:
     return JobLimits("job", [Stretch(0, "host0", part, 0, at, end) for part, at, end in parts])
 
 
+def test_parts_that_are_longer_than_the_difference_say_that_others_are_shorter() -> None:
+    fast = limits_of([("computation", 0, 5_000), ("latency", 5_000, 7_000)])
+    slow = limits_of([("computation", 0, 2_000), ("latency", 2_000, 10_000)])
+    assert difference(slow, fast) == "latency of the path 6.0 us (other parts are shorter)"
+    longer = limits_of([("computation", 0, 5_000), ("latency", 5_000, 13_000)])
+    assert difference(longer, fast) == "latency of the path 6.0 us"
+
+
 @pytest.mark.parametrize(
     ("time_us", "drops", "expected"),
     [

@@ -74,6 +74,7 @@ QUEUES = {
 }
 """Kinds of queues, by the link of the port."""
 BAR = 40  # Characters of a bar.
+_ROUNDING = 1e-9  # Part of a difference that sums of times are wrong by.
 
 
 @dataclass(frozen=True)
@@ -347,6 +348,8 @@ def difference(slow: JobLimits, fast: JobLimits) -> str:
     largest = next(iter(more.values()), 0.0)
     parts = [part for part, time in more.items() if time >= PART_MIN * largest][:PARTS_MAX]
     words = ", ".join(f"{PARTS[part][1]} {time_words(more[part])}" for part in parts)
+    if math.fsum(more[part] for part in parts) > (1 + _ROUNDING) * (slow.time_ns - fast.time_ns):
+        words += " (other parts are shorter)"
     if not (slow.waits and fast.waits) or not any(part in DIVIDED for part in parts):
         return words
     return f"{words}; of waits in the network {_ports(slow, fast)}"
