@@ -1,4 +1,4 @@
-"""How a simulation scales over MPI processes: measured here, and predicted for more.
+"""Scaling of a simulation over MPI processes: measured here, and predicted for more.
 
     python bench/processes.py bench/permutation_1024.toml 1 2 4
 

@@ -1,4 +1,4 @@
-"""How fast pauses are obeyed: statistics of trials, and that they can be made."""
+"""Reaction time to pauses: statistics of trials, and trials on the kernel and on Open vSwitch."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-//! What a fabric amounts to.
+//! Counts, distances and rates of a fabric.
 
 use etherweave_topology::{BisectionBasis, Cables, Metrics, Taper, Topology, TopologyKind};
 

@@ -1,4 +1,4 @@
-//! Why there is no design.
+//! Reasons for which there is no design.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Which fabrics have enough hosts, and not too many.
+//! Search for fabrics that have enough hosts, and not too many.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! What a fabric costs to buy, and a year of its electricity.
+//! Price of a fabric, and of the electricity for a year.
 
 use etherweave_power::{Certainty, Citation, CostItem, PriceBook};
 use etherweave_primitives::{InputError, Power};

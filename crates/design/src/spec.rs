@@ -1,4 +1,4 @@
-//! What a scenario says about the design of its fabric.
+//! Keys of a scenario for the design of its fabric.
 
 use etherweave_forwarding::{CompactionKind, PlanKind, Sharing, TableProfile};
 use etherweave_power::Saving;

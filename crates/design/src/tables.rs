@@ -1,4 +1,4 @@
-//! How many entries the tables of switches need, and whether they fit.
+//! Entries that the tables of switches need, and whether they fit.
 
 use etherweave_forwarding::{Compacted, Count, PlanKind, PlanTables, Sharing, Strategy, Survey, TableUse};
 use etherweave_primitives::InputError;

@@ -1,4 +1,4 @@
-//! What a fabric draws: by organisation of its tables at the worst case, and under a lighter load.
+//! Power of a fabric: by organisation of its tables at the worst case, and under a lighter load.
 
 use etherweave_forwarding::PlanKind;
 use etherweave_power::{

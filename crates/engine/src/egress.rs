@@ -1,4 +1,4 @@
-//! What a port of a switch does with a packet: waits for its tail, marks it, drops it, or sends it on.
+//! Treatment of a packet at a port of a switch: it waits for its tail, is marked, dropped, or sent on.
 
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Duration, Time, mix};

@@ -1,5 +1,5 @@
-//! What moves over links: time, events and their queue, packets, frames, ports as transmitters, pauses, credits, links
-//! that are impaired, and parameters of a run.
+//! Transmission over links: time, events and their queue, packets, frames, ports as transmitters, pauses, credits,
+//! links that are impaired, and parameters of a run.
 //!
 //! Switches and hosts own what lies behind their ports, and change [`Wires`] that they are lent.
 //!

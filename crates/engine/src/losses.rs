@@ -1,4 +1,4 @@
-//! What failing links have lost, and when it was made good.
+//! Losses on failing links, and the times at which they were made good.
 //!
 //! A failing link notes each packet that it loses, a receiver each packet that arrives after it was sent again, in runs
 //! with failing links only. They are matched when the run is over. The loss of an acknowledgement is made good when the

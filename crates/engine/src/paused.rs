@@ -1,4 +1,4 @@
-//! What a port's peer has paused, what the port has paused at its peer, and for how long.
+//! Pauses that a port received from its peer, pauses that it sent to its peer, and their durations.
 
 use etherweave_primitives::{Duration, Priority, Time};
 

@@ -1,4 +1,4 @@
-//! Which traffic class sends next: strict priority, then enhanced transmission selection.
+//! Scheduling of traffic classes: strict priority, then enhanced transmission selection.
 //!
 //! Classes of weight 0 are strict: the highest eligible one goes first. The others share what is left by deficit
 //! round robin (Shreedhar and Varghese 1995), in its surplus form: a class may send while its deficit is

@@ -1,4 +1,4 @@
-//! What a switch writes into the packets that it sends.
+//! Telemetry that a switch writes into the packets that it sends.
 
 use etherweave_kernel::indices::PortIndex;
 use etherweave_transport::telemetry::PortTelemetry;

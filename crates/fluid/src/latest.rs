@@ -1,4 +1,4 @@
-//! When the last packet of a message arrives whose packets take paths of several latencies.
+//! Arrival time of the last packet of a message whose packets take paths of several latencies.
 
 /// Packets of a message that are looked at, from its end: earlier ones are hardly ever the last to arrive.
 const PACKETS: usize = 8;

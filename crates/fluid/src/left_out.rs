@@ -1,4 +1,4 @@
-//! How much of a run meets what flow-level mode leaves out, counted where rates are solved.
+//! Share of a run that meets what flow-level mode leaves out, counted where rates are solved.
 
 use super::paths::{LinkPlace, Links, Tables};
 use super::{Level, active::Active};

@@ -1,4 +1,4 @@
-//! What connections use of a link, and what it has carried beyond its capacity until rates are solved anew.
+//! Use of a link by connections, and the data that it has carried beyond its capacity until rates are solved anew.
 
 use etherweave_primitives::{Duration, Time};
 

@@ -1,11 +1,10 @@
-//! What channels carry by flow tables, without a run: of all traffic that hosts can send, how much meets in one
+//! Loads of channels by flow tables, without a run: of all traffic that hosts can send, the part that meets in one
 //! channel.
 //!
 //! The *load* of a channel is what it would carry, as a share of what it can, if every host sent as much as its link
 //! takes: γ of Dally and Towles, *Principles and Practices of Interconnection Networks*, 2004, section 3.3.1. The
-//! fabric
-//! accepts at most 1/γ of the busiest channel. A rule with several ports gives each as much, as a fair hash of many
-//! flows does.
+//! fabric accepts at most 1/γ of the busiest channel. A rule with several ports gives each as much, as a fair hash of
+//! many flows does.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How the receive buffer of a NIC drains: at its rate, but for times at which reception stands still.
+//! Drain of the receive buffer of a NIC: at its rate, but for times at which reception stands still.
 
 use etherweave_engine::params::CommandStall;
 use etherweave_primitives::{Duration, Time};

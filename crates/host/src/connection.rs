@@ -1,4 +1,4 @@
-//! What all transports share: announcements, received bytes, control packets.
+//! Functions of connections that all transports share: announcements, received bytes, control packets.
 
 use std::collections::VecDeque;
 

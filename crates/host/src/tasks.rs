@@ -1,4 +1,4 @@
-//! How threads run their tasks, and what each costs.
+//! Execution of tasks by threads, and the cost of each task.
 
 use etherweave_engine::{Wires, event::PrefetchHint};
 use etherweave_kernel::indices::ThreadIndex;

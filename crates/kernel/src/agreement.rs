@@ -1,4 +1,4 @@
-//! What a model brings to the exchange between workers, and what it gets.
+//! Interface between a model and the exchange of its workers: outboxes, and values on which all agree.
 
 use crate::Wire;
 

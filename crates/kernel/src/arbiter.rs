@@ -1,4 +1,4 @@
-//! Which of the inputs that wait for an output of a crossbar is served first.
+//! Arbitration among the inputs that wait for an output of a crossbar.
 
 /// Order in which inputs that wait for an output are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

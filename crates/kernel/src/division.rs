@@ -1,4 +1,4 @@
-//! Which worker serves which shard.
+//! Division of shards among workers.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What every simulation model runs on: shards that are served side by side and exchange events once a window.
+//! Kernel of every simulation model: shards that are served side by side and exchange events once a window.
 //!
 //! Shards are assigned in their order to *workers*, which are threads of a process ([`Threads`]) or processes of an MPI
 //! job ([`Processes`]). All workers serve their shards for a window of simulated time, then meet:

@@ -1,4 +1,4 @@
-//! From a fabric to shards.
+//! Construction of the shards of a fabric.
 
 use etherweave_kernel::{Division, QueueMeter, Worker};
 use etherweave_primitives::{HostId, SwitchId};

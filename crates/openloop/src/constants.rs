@@ -1,4 +1,4 @@
-//! What all shards share during a run: nothing of it changes.
+//! Constants of a run, which all shards share.
 
 use etherweave_topology::LinkClass;
 use etherweave_workload::{ArrivalPlan, pattern::Destinations};

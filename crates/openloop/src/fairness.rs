@@ -1,4 +1,4 @@
-//! How evenly hosts share a fabric.
+//! Fairness among the hosts that share a fabric.
 
 /// Sums over the packets that each sending host got into the fabric in the measured time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! What shards counted in a run, put together in their order.
+//! Counts of all shards of a run, put together in their order.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a switch, a link and a run are like.
+//! Parameters of switches, links and runs.
 
 use etherweave_kernel::Arbiter;
 use etherweave_primitives::{BitRate, Bytes, Duration};

@@ -1,4 +1,4 @@
-//! How long a network takes to get over a change of its traffic.
+//! Reaction time of a network to a change of its traffic.
 
 use crate::{Batch, Report};
 

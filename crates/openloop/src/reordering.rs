@@ -1,4 +1,4 @@
-//! How far packets of a flow arrive out of order: at some hosts, so that a run of any size stores few of them.
+//! Reordering of packets within a flow: at some hosts, so that a run of any size stores few of them.
 
 /// Hosts at which packets are watched, at the most.
 const WATCHED_MAX: u32 = 256;

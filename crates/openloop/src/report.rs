@@ -1,4 +1,4 @@
-//! What a run measured.
+//! Measures of a run.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! How long a run takes: when it starts to measure, and when it ends.
+//! Length of a run: the start of its measurement, and its end.
 
 use std::ops::Range;
 

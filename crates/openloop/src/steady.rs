@@ -1,4 +1,4 @@
-//! When a series has settled, and how well its mean is known.
+//! Steady state of a series: its start, and the confidence interval of the mean.
 
 /// Groups into which measured batches are put together for an interval.
 const GROUPS: usize = 20;

@@ -1,4 +1,4 @@
-//! What happens when: a wheel of one slot per tick, for delays that are bounded.
+//! Timing wheel: events in one slot per tick, for delays that are bounded.
 
 use crate::cache::every_line;
 

@@ -1,4 +1,4 @@
-//! What moves between switches: time, events, packets, and what goes to other shards.
+//! Traffic between switches: time, events, packets, and remote events for other shards.
 
 use std::ops::Range;
 

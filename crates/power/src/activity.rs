@@ -1,4 +1,4 @@
-//! What channels carried, as a probe measured it, and what was done while they did not.
+//! Activity of channels: what they carried, as a probe measured it, and what was done while they did not.
 
 use etherweave_primitives::{BitRate, Bytes, ChannelId, InputError};
 use etherweave_topology::Topology;

@@ -1,4 +1,4 @@
-//! How much of its full power a port draws, by what its link carried and what is saved meanwhile.
+//! Share of its full power that a port draws, by the load of its link and the method of saving power.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a fabric costs to run and to buy: switches, ports, tables, cables, NICs.
+//! Power and price of a fabric: switches, ports, tables, cables, NICs.
 //!
 //! - A [`PowerProfile`] says what parts draw, a [`PriceBook`] what they cost. Both are TOML; some are [`shipped`] and
 //!   more can be passed as text. Every figure carries its source and what it rests on ([`Basis`]).

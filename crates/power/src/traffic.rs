@@ -1,4 +1,4 @@
-//! What packets through a switch cause in its buffers and tables.
+//! Power of a switch's buffers, and searches in its tables, for the packets through it.
 
 use etherweave_primitives::{Bytes, Power, SwitchId};
 use etherweave_topology::{Topology, reverse};

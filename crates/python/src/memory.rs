@@ -1,4 +1,4 @@
-//! Where memory ends: a sentence and the exit code of a mistake. Rust by itself would abort the process.
+//! Exhausted memory: a sentence and the exit code of a mistake. Rust by itself would abort the process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Which channels a packet may take, and which of them it takes.
+//! Channels that a packet may take, and the choice among them.
 //!
 //! - A [`Routing`] says what is *legal*: at this switch, arrived by this hop, towards this host, these channels on
 //!   these priorities. It knows neither packet nor queue, so deadlock freedom can be proved offline: by [`prove`] at

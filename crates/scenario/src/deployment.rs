@@ -1,5 +1,5 @@
-//! What deployment is made of: the flow tables of a fabric and the addresses of its hosts, as columns; and what each
-//! table decides, for comparison with switches that have been programmed.
+//! Data of a deployment: the flow tables of a fabric and the addresses of its hosts, as columns; and the decisions of
+//! each table, for comparison with switches that have been programmed.
 //!
 //! Ports are numbered as in OpenFlow: port 0 of the fabric is 1, and 0 is none. Addresses are whole MAC addresses, one
 //! for each port of a host; the bits above those of the address plan are the number of its plane.

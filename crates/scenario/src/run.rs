@@ -1,4 +1,4 @@
-//! From text to tables.
+//! Run of a scenario, from its text to tables.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};

@@ -1,4 +1,4 @@
-//! What shards do to each other, and what their workers agree on when they meet.
+//! Remote events between shards, and the state on which their workers agree when they meet.
 
 use etherweave_engine::outbox::RemoteOutbox;
 use etherweave_kernel::{Agreement, Division, Exchange, Outbox, Wire, wire};

@@ -1,4 +1,4 @@
-//! What hosts of every group send to those of every other: for a routing with a central controller.
+//! Traffic between groups of hosts, measured for a routing with a central controller.
 //!
 //! ```text
 //!            period k             delay           period

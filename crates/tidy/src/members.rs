@@ -1,4 +1,4 @@
-//! Where the members of a family are named: what adding one costs.
+//! Files that may name the members of a family: what adding a member costs.
 
 use crate::{File, Finding};
 

@@ -1,4 +1,5 @@
-//! Where a switch is in a tree of several stages: the digits of Zahavi's generalised fat tree (see [`StagedFatTree`]).
+//! Position of a switch in a tree of several stages: the digits of Zahavi's generalised fat tree (see
+//! [`StagedFatTree`]).
 //!
 //! [`StagedFatTree`]: crate::StagedFatTree
 

@@ -1,4 +1,4 @@
-//! From nodes and links to a checked [`Topology`].
+//! Construction of a checked [`Topology`] from nodes and links.
 
 use std::{fmt, sync::Arc};
 

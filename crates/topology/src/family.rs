@@ -1,4 +1,4 @@
-//! What every family of fabrics can do.
+//! Interface of every family of fabrics.
 
 use crate::{AsBuilt, Bisection, Distances, FamilyFit, Shape, SizeRequest, Topology};
 use etherweave_primitives::{InputError, InputErrors};

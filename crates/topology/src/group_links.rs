@@ -1,4 +1,4 @@
-//! How the groups of a dragonfly are joined: which global port leads to which group.
+//! Links between the groups of a dragonfly: the group to which each global port leads.
 
 use etherweave_primitives::{BitRate, InputError, Purpose, Stream, SwitchId};
 

@@ -1,4 +1,4 @@
-//! What is connected to what: the [`Topology`] value and the families that generate it.
+//! Structure of a fabric: the [`Topology`] value and the families that generate it.
 //!
 //! - A [`Topology`] is immutable and valid: connected, every host on a switch, every link with an Ethernet rate. Where
 //!   hosts have several ports, [`Topology::by_port`] is the fabric whose hosts are those ports.

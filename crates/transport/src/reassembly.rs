@@ -1,4 +1,4 @@
-//! What has arrived of a stream: all below a point, and ranges beyond it.
+//! Data of a stream that has arrived: all below a point, and ranges beyond it.
 
 use super::{SACK_BLOCKS, SackBlocks, ranges::ByteRange, ranges::Ranges, state_word::joined};
 

@@ -1,4 +1,4 @@
-//! How much a job asks of its ranks: what a launch is predicted from.
+//! Work that a job asks of its ranks, from which a launch is predicted.
 
 use crate::{Graph, MessageSum, Op, Program, StreamSpec, Traffic};
 

@@ -1,4 +1,4 @@
-//! What a member of the family of workloads answers.
+//! Interface of the members of the family of workloads.
 
 use std::collections::{BTreeMap, BTreeSet};
 

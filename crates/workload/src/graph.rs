@@ -1,4 +1,4 @@
-//! What one rank does as a graph: operations that start when those they wait for have started or are complete.
+//! Graph of the operations of one rank, which start when those they wait for have started or are complete.
 //!
 //! A [`Program`](crate::Program) is a sequence on one thread. A graph has several execution streams: those of a GPU, or
 //! the threads of a process (`cpu` in GOAL). A stream performs one operation at a time, in the order in which they

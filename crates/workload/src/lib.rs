@@ -1,4 +1,4 @@
-//! What applications send: rank schedules of MPI jobs, open-ended streams, and placements.
+//! Traffic of applications: rank schedules of MPI jobs, open-ended streams, and placements.
 //!
 //! - A [`Workload`] is the closed family of generators, as a scenario names them. Its
 //!   [`Generator::traffic`] is either a [`Program`] per rank or a list of [`StreamSpec`]s.

@@ -1,5 +1,5 @@
-//! Which hosts a job has: no host for two jobs, unless the scenario lets them share it. Which rank lives on which of
-//! them is its [`RankOrder`].
+//! Hosts of a job: no host for two jobs, unless the scenario lets them share it. The [`RankOrder`] assigns the ranks
+//! to them.
 //!
 //! [`RankOrder`]: crate::RankOrder
 

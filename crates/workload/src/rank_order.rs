@@ -1,4 +1,4 @@
-//! Which of its hosts each rank of a job lives on, where a host runs several.
+//! Assignment of the ranks of a job to its hosts, where a host runs several.
 
 use etherweave_primitives::{HostId, InputError, Purpose, Stream};
 

@@ -1,4 +1,4 @@
-//! How much a workload is, before its programs are built: for estimates of memory and time.
+//! Size of a workload, before its programs are built: for estimates of memory and time.
 //!
 //! Programs of thousands of ranks may be larger than memory, and they are alike: those of a few ranks, spread evenly,
 //! stand for all.

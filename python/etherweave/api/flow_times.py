@@ -1,4 +1,4 @@
-"""How long flows take, and by which factor longer than alone on the fabric.
+"""Completion times of flows, and their slowdowns against the same flow alone on the fabric.
 
 The slowdown of a flow is its completion time, from its start to its last byte at the receiver,
 by the time that it takes alone on an idle fabric: what its hosts take to post it, the delays of a

@@ -1,4 +1,4 @@
-"""How the command line ends beside success, and what it prints on standard error."""
+"""Ends of the command line beside success, and its messages on standard error."""
 
 import errno
 import signal

@@ -1,4 +1,4 @@
-"""Who may ask the server: requests to its own address with the token in their path."""
+"""Access to the server: requests to its own address with the token in their path."""
 
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping

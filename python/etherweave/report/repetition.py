@@ -1,4 +1,4 @@
-"""Where in time communication repeats after a period that is known, and how often."""
+"""Stretches of time in which communication repeats after a known period, and how often."""
 
 from collections.abc import Iterator
 from math import ceil

@@ -1,4 +1,4 @@
-"""How figures look: one palette, and one way to mark what was published."""
+"""Style of figures: one palette, and one mark for published values."""
 
 import io
 import math

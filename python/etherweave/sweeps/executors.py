@@ -1,4 +1,4 @@
-"""Where work is carried out: processes of this machine, a Dask cluster, arrays of Slurm.
+"""Executors of work: processes of this machine, a Dask cluster, arrays of Slurm.
 
 Work is a function's name and tasks, each a key and an argument, which JSON can write. Answers come
 in any order. A worker that dies is replaced and its task tried again; one whose core is another

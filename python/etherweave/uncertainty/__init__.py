@@ -1,4 +1,4 @@
-"""How sure a result is: figures that are not known exactly, and the error of the model.
+"""Uncertainty of a result: figures that are not known exactly, and the error of the model.
 
 Every figure of an interconnect's profile has a basis, and from it a distribution: the spread of the
 same figure among the documents in hand. Samples of a scenario draw all of them, and each printed

@@ -1,4 +1,4 @@
-"""How far documents differ in the same figure: what the basis of a figure is worth.
+"""Spreads of the same figure among documents: what the basis of a figure is worth.
 
 Two kinds of documents are in hand. Profiles of interconnects state a figure for several NICs,
 switches and libraries; who takes it for another from them is wrong by what they differ. Published

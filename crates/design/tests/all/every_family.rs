@@ -1,4 +1,4 @@
-//! What must hold of the design of any fabric: sums are the sums of their parts, and the text is the same each time.
+//! Properties of the design of any fabric: sums are the sums of their parts, and the text is the same each time.
 
 use etherweave_design::{ActivitySpec, Design, DesignError, DesignSpec, DesignStep, Watts};
 use etherweave_primitives::Bytes;

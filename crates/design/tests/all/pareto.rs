@@ -1,4 +1,4 @@
-//! Who beats whom: a strict partial order, against counting by brute force.
+//! Pareto dominance: a strict partial order, against counting by brute force.
 
 use etherweave_design::{Bill, Comparison, Design, DesignMetrics, DesignSpec, TableCounts, WattsOf};
 use etherweave_topology::{SingleSwitch, TopologyKind};

@@ -1,4 +1,4 @@
-//! How closely the network between hosts is simulated.
+//! Fidelity with which the network between hosts is simulated.
 
 /// Model of the network between the NICs of hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -1,4 +1,4 @@
-//! What an operating system takes from the computation of ranks.
+//! Noise of the operating system, which interrupts the computation of ranks.
 
 use etherweave_primitives::Duration;
 

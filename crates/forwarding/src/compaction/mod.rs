@@ -1,4 +1,4 @@
-//! From a row to a table with fewer rules.
+//! Compaction of a row to a table with fewer rules.
 //!
 //! Addresses that no host has may be forwarded anywhere; all compactions make use of that.
 

@@ -1,4 +1,4 @@
-//! Which sources pass each switch of a tree, and the shares that its ports have of them.
+//! Sources whose packets pass each switch of a tree, and the shares that its ports have of them.
 //!
 //! Packets of a source climb by the same switches, whatever their destination, but where a share names destinations
 //! too; so levels are walked once, upward, with a few flows for every source and level. Where several links lead down

@@ -1,4 +1,4 @@
-//! From flow tables to an index and chains of choices, one switch after the other.
+//! Compilation of flow tables to an index and chains of choices, one switch after the other.
 
 use std::collections::HashMap;
 

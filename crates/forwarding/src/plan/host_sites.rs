@@ -1,4 +1,4 @@
-//! Where hosts are, as every plan needs it.
+//! Sites of hosts, as every address plan needs them.
 
 use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::Topology;

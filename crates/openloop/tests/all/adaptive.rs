@@ -1,4 +1,4 @@
-//! What adaptive routings do and do not do.
+//! Adaptive routings without load, under adversarial and under uniform traffic.
 
 use crate::fabric::Fabric;
 use etherweave_openloop::Pattern;

@@ -1,4 +1,4 @@
-//! How a switch matches its inputs and outputs: as soon as both are free or in rounds, transit first or not.
+//! Allocation between inputs and outputs of a switch: as soon as both are free or in rounds, transit first or not.
 
 use crate::fabric::Fabric;
 use etherweave_openloop::{Arbiter, Pattern, Report, SwitchParams};

@@ -1,4 +1,4 @@
-//! What can be computed by hand.
+//! Results that can be computed by hand.
 
 use crate::fabric::{Fabric, every_tick, links};
 use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, RunParams, SwitchParams};

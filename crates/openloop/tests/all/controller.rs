@@ -1,5 +1,4 @@
-//! What a central controller does for traffic that changes faster than it reacts, or slower; and how long routings take
-//! to react.
+//! Central controller under traffic that changes faster than it reacts, or slower; and reaction times of routings.
 
 use crate::fabric::offered;
 use etherweave_forwarding::ConditionalTables;

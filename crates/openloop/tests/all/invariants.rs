@@ -1,4 +1,4 @@
-//! What holds in every run.
+//! Invariants of every run.
 
 use crate::fabric::{Fabric, every_tick, links};
 use etherweave_openloop::{Experiment, Pattern, RunParams, SwitchParams};

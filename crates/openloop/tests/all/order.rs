@@ -1,4 +1,4 @@
-//! Which routings keep the order of a flow.
+//! Order of packets within a flow, by routing.
 
 use crate::fabric::{Fabric, offered};
 use etherweave_openloop::{Pattern, RunParams};

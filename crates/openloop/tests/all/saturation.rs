@@ -1,4 +1,4 @@
-//! What flattened butterflies and trees accept at most, by hand.
+//! Saturation throughput of flattened butterflies, trees and dragonflies, by hand.
 
 use crate::fabric::offered;
 use etherweave_openloop::{Arrival, OfferedTraffic, Pattern, RunParams, SwitchParams};

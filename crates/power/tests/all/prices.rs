@@ -1,4 +1,4 @@
-//! What a bill promises: every part once, the cheapest that fits, and what it rests on.
+//! Properties of a bill: every part once, the cheapest that fits, and the basis of each price.
 
 use etherweave_power::{Basis, Certainty, Cost, PriceBook, shipped};
 use etherweave_primitives::{BitRate, InputError, Power};

@@ -1,4 +1,4 @@
-//! Where packets start towards their destination: at their own switch, or the switch that they visit first.
+//! Switches at which packets start towards their destination: their own, or the one that they visit first.
 
 use super::{demand::Demand, walk::FlowWalk};
 use crate::{Oblivious, WalkTarget};

@@ -1,4 +1,5 @@
-//! What a fabric can accept at most, without a run: expected loads of all channels, and the one that is full first.
+//! Bound on the load that a fabric accepts, without a run: expected loads of all channels, and the one that is full
+//! first.
 //!
 //! ```text
 //!   pattern ──► shares of destinations ─┐

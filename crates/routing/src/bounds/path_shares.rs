@@ -1,4 +1,4 @@
-//! What the packets from a switch to another use, where none looks at queues.
+//! Shares of channels that packets from one switch to another use, under routings that do not look at queues.
 
 use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_topology::Topology;

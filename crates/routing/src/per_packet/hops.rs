@@ -1,4 +1,4 @@
-//! How many links between switches a packet crosses at most.
+//! Maximum number of links between switches that a packet crosses.
 
 use std::collections::BTreeSet;
 

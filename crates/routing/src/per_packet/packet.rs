@@ -1,4 +1,4 @@
-//! What a packet carries for its routing.
+//! Routing state that a packet carries.
 
 /// Addresses, state and random bits of a packet: 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

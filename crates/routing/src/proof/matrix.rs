@@ -1,4 +1,4 @@
-//! Which hop may wait for which, a bit each.
+//! Matrix of the dependencies between hops, one bit each.
 
 use etherweave_primitives::{Priority, SwitchId};
 

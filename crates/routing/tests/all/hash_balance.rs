@@ -1,4 +1,4 @@
-//! How evenly, how steadily and how independently the hashes spread flows.
+//! Evenness, steadiness and independence of the distribution of flows by hashes.
 //!
 //! When `n` flows fall on `b` equally likely bins, `X² = Σ (observed - n/b)² / (n/b)` follows a chi-square distribution
 //! with `b - 1` degrees of freedom: mean `b - 1`, deviation `√(2(b - 1))`. A fair hash stays within five deviations.

@@ -1,6 +1,6 @@
-//! How much memory a run may take: what is available, what control groups leave, what the process may address.
+//! Limit of a run's memory: what is available, what control groups leave, what the process may address.
 //!
-//! As Linux has it under `/proc` and `/sys/fs/cgroup`; what is missing there bounds nothing.
+//! Linux states these under `/proc` and `/sys/fs/cgroup`; what is missing there bounds nothing.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Which priorities are lossless and how classes share a port, where the file leaves that open: what routing and plan
+//! Lossless priorities and shares of classes at a port, where the file leaves these open: those that routing and plan
 //! need.
 
 use etherweave_primitives::Priority;

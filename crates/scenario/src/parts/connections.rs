@@ -1,4 +1,4 @@
-//! How many connections each pair of ranks has: `"per pair"`, `"per communicator"`, `"per message"`, or a number.
+//! Number of connections of each pair of ranks: `"per pair"`, `"per communicator"`, `"per message"`, or a number.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How switches and hosts of a fabric are configured: `[control]`. Addresses and compaction are those of
+//! Configuration of the switches and hosts of a fabric: `[control]`. Addresses and compaction are those of
 //! `[design.tables]`.
 
 use std::{collections::BTreeSet, net::Ipv4Addr};

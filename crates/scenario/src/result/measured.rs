@@ -1,4 +1,4 @@
-//! What a run measured at the ports of a fabric, as the load of its channels.
+//! Load of the channels of a fabric, from what a run measured at its ports.
 
 use std::collections::HashMap;
 

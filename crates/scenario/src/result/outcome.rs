@@ -1,4 +1,4 @@
-//! What a run leaves: tables, the resolved scenario, and its figures in short.
+//! Outcome of a run: tables, the resolved scenario, and its figures in short.
 
 use etherweave_sim::params::{FlowControl, PfcWatchdog, ResentCounts, WatchdogAction};
 use etherweave_sim::{Fingerprint, Finish, FlowRow, LeftOut, LosslessDrop, Report, ShardTimes, Simulation};

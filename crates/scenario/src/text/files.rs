@@ -1,6 +1,5 @@
-//! What a scenario names instead of writing it out: profiles that come with Etherweave, and files beside the scenario.
-//! Names are replaced by what they stand for, so that the resolved scenario needs no file, except for
-//! [traces](trace).
+//! References of a scenario: profiles that come with Etherweave, and files beside the scenario. Names are replaced by
+//! what they stand for, so that the resolved scenario needs no file, except for [traces](trace).
 
 mod chakra;
 mod digest;

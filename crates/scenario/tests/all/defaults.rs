@@ -1,4 +1,4 @@
-//! What a scenario leaves out.
+//! Defaults of keys that a scenario leaves out.
 
 use etherweave_primitives::Bytes;
 use etherweave_scenario::Scenario;

@@ -1,4 +1,4 @@
-//! What does not fit is refused before it is built, with the reason.
+//! Scenarios that do not fit are refused before they are built, with the reason.
 
 use std::{fs, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What goes wrong during a run, from the file to the tables.
+//! Faults during a run, from the file to the tables.
 
 use etherweave_scenario::Outcome;
 

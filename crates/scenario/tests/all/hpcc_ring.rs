@@ -1,4 +1,4 @@
-//! What ranks of a host that share its NIC, its kernel and its cores see, beside a lone pair.
+//! Latency of ranks of a host that share its NIC, its kernel and its cores, beside that of a lone pair.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Which shard an entity belongs to, and the number of its ports there.
+//! Assignment of entities to shards, and the numbers of their ports there.
 //!
 //! A host lives with its switches, and they with each other where it has several: only links between switches cross
 //! shards. Switches are divided in blocks of their order, separately for each distance from the hosts: every shard

@@ -1,4 +1,4 @@
-//! From an experiment to shards ready to run.
+//! Construction of shards, ready to run, from an experiment.
 //!
 //! Everything that can be decided once is decided here: which shard an entity belongs to, the path of every
 //! connection, how much headroom a port needs. The cost is linear in links and in connections times path length.

@@ -1,4 +1,4 @@
-//! Which switches know each other's queues.
+//! Switches that know each other's queues.
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 

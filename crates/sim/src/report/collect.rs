@@ -1,4 +1,4 @@
-//! From the shards' state to rows, in an order that does not depend on shards.
+//! Collection of rows from the shards' state, in an order that does not depend on shards.
 
 use etherweave_engine::{EventTotals, fingerprint::Fingerprint, queue::EventQueue};
 use etherweave_host::{IterationRow, RankState, RepetitionRow, Role, Thread, TransportStates};

@@ -1,4 +1,4 @@
-//! What a report needs of the far ends of links and connections, which may lie in another process.
+//! Far ends of links and connections, which may lie in another process, as a report needs them.
 
 use std::collections::BTreeMap;
 

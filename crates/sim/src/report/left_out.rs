@@ -1,4 +1,4 @@
-//! What flow-level mode leaves out of a run, and how much of the run that concerns.
+//! Effects that flow-level mode leaves out of a run, and the share of the run that each concerns.
 
 use etherweave_engine::params::FlowControl;
 

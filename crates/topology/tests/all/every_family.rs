@@ -1,4 +1,4 @@
-//! What every family promises, asked of every example of every family.
+//! Properties of every family, checked on every example of every family.
 
 use std::collections::BTreeSet;
 

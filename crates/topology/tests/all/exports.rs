@@ -1,4 +1,4 @@
-//! What every export promises, asked of every example of every family and of fabrics with names from strangers.
+//! Properties of every export, checked on every example of every family and on fabrics with arbitrary names.
 
 use etherweave_primitives::{BitRate, HostId, SwitchId};
 use etherweave_topology::{

@@ -1,4 +1,4 @@
-//! How many bytes a frame takes on the wire: what a packet costs a link.
+//! Bytes of a frame on the wire: what a packet costs a link.
 //!
 //! Every size includes the preamble with its delimiter and the inter-packet gap (IEEE 802.3-2018, 3.1.1 and 4.4.2), so
 //! dividing by the link's rate gives the time until the next frame can start.

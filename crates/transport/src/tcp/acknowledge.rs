@@ -1,4 +1,4 @@
-//! What an ACK does to the sender: delivery, loss detection, window, timers.
+//! Effects of an ACK on the sender: delivery, loss detection, window, timers.
 
 use etherweave_primitives::Time;
 

@@ -1,4 +1,4 @@
-//! What of the stream is out, what arrived out of order, what is lost (RFC 6675, section 3).
+//! Scoreboard of a stream: data in flight, data that arrived out of order, lost data (RFC 6675, section 3).
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What the sender may use: send buffer, validation of an unused congestion window.
+//! Limits of the sender: send buffer, validation of an unused congestion window.
 
 use etherweave_primitives::{Duration, Time};
 

@@ -1,4 +1,4 @@
-//! When a host has its next packet: arrivals of open-loop traffic, whatever the fabric does.
+//! Arrivals of open-loop traffic: the time of a host's next packet, whatever the fabric does.
 //!
 //! - An [`Arrival`] is the closed family, as a scenario names it. Each member is one file and one line.
 //! - [`Arrival::plan`] prepares it for packets of one size at one offered load: an [`ArrivalPlan`], the same for all

@@ -1,4 +1,4 @@
-//! What lies where in the memory on which a collective works.
+//! Layout of the memory on which a collective works.
 
 /// Part of a member's memory that a message carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! How messages of NCCL carry their data (`src/include/device.h`).
+//! Protocols by which messages of NCCL carry their data (`src/include/device.h`).
 
 /// Protocol of messages: with a flag beside the data, a receiver needs no other word that they are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

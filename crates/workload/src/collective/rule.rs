@@ -1,4 +1,4 @@
-//! Which algorithm carries out a collective.
+//! Choice of the algorithm that carries out a collective.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 

@@ -1,4 +1,4 @@
-//! What a graph has in all, so that nobody reads its nodes to learn it.
+//! Sums over a graph, so that nobody reads its nodes to learn them.
 
 use etherweave_primitives::{Duration, Rank};
 

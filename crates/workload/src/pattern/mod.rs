@@ -1,4 +1,4 @@
-//! Who sends to whom: patterns of open-loop traffic.
+//! Patterns of open-loop traffic: the destinations to which each host sends.
 //!
 //! - A [`Pattern`] is the closed family, as a scenario names it. Each member is one file and one line.
 //! - [`Pattern::plan`] prepares it for the hosts and groups of a fabric: [`Destinations`], the same for all hosts.

@@ -1,4 +1,4 @@
-//! Which of the patterns that a pattern is made of is active: the schedule as data.
+//! Schedule of a pattern that is made of several, as data: the active one of them at each time.
 
 use etherweave_primitives::Time;
 

@@ -1,4 +1,4 @@
-//! What one rank called, and when: a file of the recorder as values.
+//! Calls of one rank, with their times: a file of the recorder as values.
 
 use etherweave_primitives::InputError;
 

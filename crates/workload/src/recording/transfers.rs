@@ -1,4 +1,4 @@
-//! Which recorded send met which receive: the nth of both between two ranks under one tag of one communicator, as MPI
+//! Matching of recorded sends and receives: the nth of both between two ranks under one tag of one communicator, as MPI
 //! promises their order.
 
 use std::collections::{BTreeMap, VecDeque};

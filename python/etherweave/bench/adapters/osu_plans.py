@@ -1,4 +1,4 @@
-"""How OSU Micro-Benchmarks are run, with the defaults of version 7.4."""
+"""Plans of runs of OSU Micro-Benchmarks, with the defaults of version 7.4."""
 
 from math import ceil, log2, prod
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""How launches spread about their medians, whether they drift, and the end of each experiment."""
+"""Spread of launches about their medians, their drift, and the end of each experiment."""
 
 from typing import Any
 

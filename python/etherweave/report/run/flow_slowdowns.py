@@ -1,4 +1,4 @@
-"""How much longer flows take than on an idle fabric, by their size."""
+"""Slowdowns of flows against an idle fabric, by the size of flows."""
 
 from etherweave.api.flow_times import QUANTILES, FlowTimes, Slowdowns, flow_times
 from etherweave.api.results import Result

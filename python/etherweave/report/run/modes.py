@@ -1,4 +1,4 @@
-"""How the messages of each job were simulated, and what that costs in accuracy."""
+"""Simulation mode of each job's messages, and its cost in accuracy."""
 
 from etherweave.api.fidelity import FIGURES, MODES, fidelities
 from etherweave.api.results import Result

@@ -1,4 +1,4 @@
-//! What tests of whole fabrics share.
+//! Functions that tests of whole fabrics share.
 
 use std::collections::BTreeSet;
 

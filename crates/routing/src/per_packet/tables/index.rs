@@ -1,5 +1,5 @@
-//! Which chain of choices a packet has: a walk down the fields of its destination's address, then down the bits of its
-//! source's that matter there.
+//! Lookup of a packet's chain of choices: a walk down the fields of its destination's address, then down the bits of
+//! its source's that matter there.
 //!
 //! ```text
 //!   switch ─► group of dst ─┬─ another: chain

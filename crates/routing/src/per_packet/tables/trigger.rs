@@ -1,4 +1,4 @@
-//! What deactivates a conditional rule.
+//! Conditions that deactivate a conditional rule.
 
 use etherweave_primitives::{Bytes, Duration};
 

@@ -1,4 +1,4 @@
-//! Where packets of messages begin and end, and in which order they go.
+//! Boundaries of messages in packets, and the order in which packets go.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How losses are found, and how reductions are undone that nothing was lost for.
+//! Loss detection, and the undoing of reductions for which nothing was lost.
 
 use etherweave_primitives::{Bytes, Duration, Time};
 

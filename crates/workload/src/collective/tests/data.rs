@@ -1,4 +1,4 @@
-//! What members have before a collective and must have after it: for every byte of their memory the ranks that
+//! Data that members have before a collective and must have after it: for every byte of their memory the ranks that
 //! contributed to it.
 
 use crate::{collective::Collective, collective::Kind, collective::layout::Layout, collective::layout::Part};

@@ -1,4 +1,4 @@
-//! What libraries pick, on both sides of their thresholds.
+//! Algorithms that libraries pick, on both sides of their thresholds.
 
 use etherweave_primitives::{BitRate, Bytes};
 

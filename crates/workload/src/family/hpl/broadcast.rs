@@ -1,4 +1,4 @@
-//! How a panel gets from the column that has factorised it to all others of a row.
+//! Broadcast of a panel from the column that has factorised it to all others of a row.
 
 use etherweave_primitives::{Bytes, Rank};
 

@@ -1,4 +1,4 @@
-//! Which experts a token goes to: the top k of a gate's scores, at best those of a few groups.
+//! Experts of a token: the top k of a gate's scores, or the top k among the few best groups of experts.
 //!
 //! Scores are drawn as an order of experts: by weight, without replacement, which is what the k largest of scores with
 //! Gumbel noise are. A group counts by its best expert, so that the groups that a token keeps are the first in that

@@ -1,5 +1,5 @@
-//! Which server works on which part of a request: the calls of all services, from the client's on, are a tree, in which
-//! a server that is called is a place. The tag of a message is the number of the request and that of the place.
+//! Servers that work on the parts of a request: the calls of all services, from the client's on, are a tree, in which a
+//! server that is called is a place. The tag of a message is the number of the request and that of the place.
 
 use std::ops::Range;
 

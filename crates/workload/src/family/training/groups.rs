@@ -1,4 +1,4 @@
-//! Which accelerators do what together.
+//! Groups of accelerators that work together.
 
 use etherweave_primitives::Rank;
 

@@ -1,4 +1,4 @@
-//! What an accelerator does for a micro-batch in one layer, one after another.
+//! Work of an accelerator for a micro-batch in one layer, one operation after another.
 
 use etherweave_primitives::Duration;
 

@@ -1,4 +1,4 @@
-//! In which order a stage of a pipeline computes its micro-batches: one forward, one backward (1F1B), with several
+//! Order in which a stage of a pipeline computes its micro-batches: one forward, one backward (1F1B), with several
 //! parts of the model in each stage (interleaved) or one.
 //!
 //! Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021, section 2.2.

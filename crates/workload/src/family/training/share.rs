@@ -1,4 +1,4 @@
-//! How much of a model and of its computation an accelerator has.
+//! Share of a model and of its computation that an accelerator has.
 
 use etherweave_primitives::Duration;
 

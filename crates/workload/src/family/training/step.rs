@@ -1,4 +1,4 @@
-//! What one accelerator does in a step, as a graph.
+//! Graph of the operations of one accelerator in a step.
 //!
 //! ```text
 //!   compute     forward 0 ── forward 1 ── backward 0 ── ... ── backward of the last micro-batch

@@ -1,4 +1,4 @@
-//! What a step takes where no message takes any time: computation, the bubble of the pipeline, and what stages that
+//! Duration of a step in which messages take no time: computation, the bubble of the pipeline, and what stages that
 //! differ add to it. What a step takes beyond is communication that no computation hides.
 
 use etherweave_primitives::{Duration, InputErrors};

@@ -1,4 +1,4 @@
-//! How fast a path delivers (`net/ipv4/tcp_rate.c` of Linux; the IETF draft on delivery rate estimation).
+//! Delivery rate of a path (`net/ipv4/tcp_rate.c` of Linux; the IETF draft on delivery rate estimation).
 
 use std::collections::VecDeque;
 
