@@ -1,4 +1,4 @@
-//! Names of values, and documentation of items: nouns that stand alone.
+//! Names of values, and documentation of modules and items: nouns that stand alone.
 //!
 //! A pronoun names whatever stood before it, and a fragment continues the name above it: both are read twice.
 
@@ -8,6 +8,8 @@ use crate::{File, Finding, text::is_code};
 const PRONOUNS: [&str; 5] = ["one", "some", "found", "given", "whole"];
 /// Words that continue the name of an item in place of saying what it is.
 const FRAGMENTS: [&str; 12] = ["Of", "From", "To", "By", "For", "With", "As", "In", "At", "Which", "What", "Whose"];
+/// Words that begin a clause: the documentation of an item may begin with them, that of a module may not.
+const CLAUSES: [&str; 7] = ["How", "Where", "When", "Who", "Why", "That", "On"];
 
 /// A limit ends in `_MAX` or `_MIN`.
 pub fn limits(file: &File) -> Vec<Finding> {
@@ -36,20 +38,26 @@ pub fn pronouns(file: &File) -> Vec<Finding> {
         .collect()
 }
 
-/// The documentation of an item, below or beside it, begins with a noun or a verb.
+/// The documentation of a module, and of an item below or beside it, begins with a noun or a verb.
 pub fn fragments(file: &File) -> Vec<Finding> {
     let lines: Vec<&str> = file.text.lines().map(str::trim_start).collect();
     let first = |index: usize| match file.extension() {
-        "rs" => {
+        "rs" => ["/// ", "//! "].iter().find_map(|mark| {
             let above = index.checked_sub(1).map_or("", |above| lines[above]);
-            lines[index].strip_prefix("/// ").filter(|_| !above.starts_with("///"))
-        }
+            lines[index].strip_prefix(mark).filter(|_| !above.starts_with(mark.trim_end()))
+        }),
         "py" => lines[index].strip_prefix("\"\"\"").or_else(|| beside(lines[index])),
         _ => None,
     };
+    let is_before_code = |line: &&str| line.is_empty() || line.starts_with('#');
+    let is_of_module = |index: usize| match file.extension() {
+        "rs" => lines[index].starts_with("//!"),
+        _ => lines[index].starts_with('"') && lines[..index].iter().all(is_before_code),
+    };
     (0..lines.len())
         .filter_map(|index| {
-            let word = first(index)?.split(' ').next().filter(|word| FRAGMENTS.contains(word))?;
+            let is_rejected = |word: &&str| FRAGMENTS.contains(word) || CLAUSES.contains(word) && is_of_module(index);
+            let word = first(index)?.split(' ').next().filter(is_rejected)?;
             Some(file.finding(index + 1, format!("the documentation begins with `{word}`: a noun or a verb")))
         })
         .collect()
@@ -151,5 +159,15 @@ mod tests {
         check(fragments, "a.py", "RUNS = 2\n\"\"\"By which runs are named.\"\"\"\n", &[2]);
         check(fragments, "a.py", "RUNS = 2  # By which runs are named.\nNAME = 2  # Name of a run.\n# Of all\n", &[1]);
         check(fragments, "a.py", "\"\"\"Instances of runs.\"\"\"\n", &[]);
+    }
+
+    #[test]
+    fn documentation_of_a_module_begins_with_a_noun_or_a_verb() {
+        check(fragments, "a.rs", "//! What a run counts.\n", &[1]);
+        check(fragments, "a.rs", "//! How hosts share a fabric.\n//!\n//! How they do not.\n", &[1]);
+        check(fragments, "a.rs", "//! Counters of a run.\n//! How often each is read.\n\n/// How much.\n", &[]);
+        check(fragments, "a.py", "\"\"\"Where work is done.\"\"\"\n", &[1]);
+        check(fragments, "a.py", "#!/usr/bin/env python3\n\n\"\"\"Who may ask.\"\"\"\n", &[3]);
+        check(fragments, "a.py", "\"\"\"Executors.\"\"\"\n\nN = 2\n\"\"\"How many.\"\"\"\n", &[]);
     }
 }
