@@ -311,7 +311,7 @@ def test_texts_of_osu_and_a_table_of_times_are_measurements(tmp_path: Path) -> N
     assert large.launches == pytest.approx((18e-6, 18e-6))
     assert windows.launches == pytest.approx((1e-3, 1e-3), rel=1e-4)
     base = {**BASE, "job": [{"name": "fft", "workload": WORKLOADS["fft"]}]}
-    table.write_text("job,iteration_s\nfft,0.01\nfft,1.1e-2\n")
+    table.write_text("\ufeffjob,iteration_s\nfft,0.01\nfft,1.1e-2\n")
     (own,) = read(table, base)
     assert (own.name, own.launches, own.is_micro_benchmark) == ("fft", (0.01, 0.011), False)
     assert own.scenario == alone(base, {"name": "fft", "workload": WORKLOADS["fft"]})
@@ -320,11 +320,19 @@ def test_texts_of_osu_and_a_table_of_times_are_measurements(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("times.csv", "", "line 1: columns ; expected job, iteration_s"),
-        ("times.csv", "job,seconds\nfft,1\n", "line 1: columns job, seconds; expected job, iter"),
+        ("times.csv", "", "line 1: columns: none; expected job, iteration_s"),
+        ("times.csv", "job,seconds\nfft,1\n", "line 1: columns: job, seconds; expected job, iter"),
         ("times.csv", "job,iteration_s\n", "no rows; expected one for each launch of a job"),
         ("times.csv", "job,iteration_s\nhalo,1\n", "line 2: job halo; expected one of fft"),
-        ("times.csv", "job,iteration_s\nfft\n", "line 2: None; expected a number of seconds"),
+        ("times.csv", "job,iteration_s\nfft\n", "line 2: 1 cells; expected 2"),
+        ("times.csv", "job,iteration_s\nfft,0,1\n", "line 2: 3 cells; expected 2"),
+        ("times.csv", "job,iteration_s\nfft,\n", "line 2: no time; expected a number of seconds"),
+        ("times.csv", 'job,iteration_s\n"' + 200_000 * "x", "field larger than field limit"),
+        (
+            "osu.txt",
+            OSU_TEXT.format(latency="5.00").replace("MPI L", "MPI-CUDA L"),
+            "line 1: osu_latency of memory of CUDA; expected memory of hosts",
+        ),
         ("times.csv", "job,iteration_s\nfft,1ms\n", "line 2: 1ms; expected a number of seconds"),
         ("times.csv", "job,iteration_s\nfft,-1\n", "fft: a launch of -1 s; expected more than"),
         (
@@ -360,7 +368,7 @@ def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
                         "workload.osu_latency = {}\n")  # fmt: skip
     site = tmp_path / "site.toml"
     site.write_text('launcher = { kind = "netns" }\nhosts = { n1 = {} }\n')
-    expected = "expected a site to measure now, or the directory of a measurement\n"
+    expected = "expected a site to measure now, or earlier measurements\n"
     both = invoke(scenario, "--site", site, "--measured", tmp_path).output
     assert both == f"both --site and --measured; {expected}"
     assert invoke(scenario).output == f"neither --site nor --measured; {expected}"

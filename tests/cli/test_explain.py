@@ -464,7 +464,7 @@ def limits_of(parts: list[tuple[str, float, float]]) -> JobLimits:
 def test_parts_that_are_longer_than_the_difference_say_that_others_are_shorter() -> None:
     fast = limits_of([("computation", 0, 5_000), ("latency", 5_000, 7_000)])
     slow = limits_of([("computation", 0, 2_000), ("latency", 2_000, 10_000)])
-    assert difference(slow, fast) == "latency of the path 6.0 us (other parts are shorter)"
+    assert difference(slow, fast) == "latency of the path 6.0 us (other parts are shorter in total)"
     longer = limits_of([("computation", 0, 5_000), ("latency", 5_000, 13_000)])
     assert difference(longer, fast) == "latency of the path 6.0 us"
 

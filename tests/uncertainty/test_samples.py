@@ -30,6 +30,7 @@ from etherweave.uncertainty.check_rows import FITS, LINK, Conditions
 from etherweave.uncertainty.intervals import Distribution, Interval, distribution, quantiles
 from etherweave.uncertainty.model_errors import errors_at
 from etherweave.uncertainty.sampled_interconnects import conditions_of_figure
+from etherweave.uncertainty.sampled_sweeps import intervals_at_points
 from etherweave.uncertainty.sampling import sampled_scenario
 from etherweave.uncertainty.together import errors_in, together, together_of
 from support.command_line import run_here
@@ -314,10 +315,46 @@ def test_no_interval_is_faster_than_the_link() -> None:
         "jobs.pair.median_us": 100.0,
     }
     errors = errors_in([row] * 8)
-    time = together_of("jobs.pair.mean_us", [100.0] * 8, errors)
-    rate = together_of("jobs.pair.goodput_gbps", [95.0] * 8, errors)
+    times = [95.5 + 9 * at / 63 for at in range(64)]
+    time = together_of("jobs.pair.mean_us", times, errors)
+    rate = together_of("jobs.pair.goodput_gbps", [9_500 / own for own in times], errors)
     assert time and rate and time.low == pytest.approx(95.0) and rate.high == pytest.approx(100.0)
-    assert time.high > 101 and rate.low < 94
+    assert time.high > 105 and rate.low < 90
+    still = errors_in([{**row, "jobs.pair.median_us": 0.0}])
+    assert together_of("jobs.pair.mean_us", times, still) is not None
+
+
+def test_samples_of_a_bandwidth_stay_within_the_link(tmp_path: Path) -> None:
+    scenario = {
+        "interconnect": {"profile": "infiniband-edr"},
+        "topology": {"single_switch": {"hosts": 2}},
+        "job": [{"name": "ping", "workload": {"osu_bw": {"bytes": "4MiB", "iterations": 2}}}],
+    }
+    result = run_samples(scenario, 8, tmp_path, {}, executor=executor("local", 1))
+    time = result.by_name[MEAN].together
+    assert time is not None
+    assert time.low == pytest.approx(64 * (4 << 20) * 8 / 100e9 * 1e6, rel=1e-3)
+
+
+def test_a_point_counts_samples_that_have_ended_well() -> None:
+    rows = [
+        {"size": size, "sample": sample, "drawn": drawn, "ended": ended, "end_ns": end}
+        for size, sample, drawn, ended, end in [
+            ("near", -1, "", "complete", 10.0),
+            ("near", 0, "1ns", "complete", 11.0),
+            ("near", 1, "2ns", "stuck", 1e7),
+            ("far", 0, "1ns", "complete", 31.0),
+            ("far", 1, "2ns", "complete", 31.0),
+        ]
+    ]
+    points = intervals_at_points(pl.DataFrame(rows), ["size", "sample", "drawn"])
+    columns = ("size", "samples", "end_ns", "end_ns_median", "end_ns_high_90")
+    assert points.select(columns).rows() == [
+        ("near", 1, 10.0, 11.0, 11.0),
+        ("far", 2, None, 31.0, 31.0),
+    ]
+    with pytest.raises(ValueError, match="no samples; expected a sweep with --samples"):
+        intervals_at_points(pl.DataFrame(rows[:1]), ["size", "sample", "drawn"])
 
 
 SWEEP = """

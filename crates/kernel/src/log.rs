@@ -56,7 +56,7 @@ impl<T> Log<T> {
         }
     }
 
-    /// Rows in order, by the blocks in which they lie.
+    /// Blocks of rows, in order.
     pub fn blocks(&self) -> impl Iterator<Item = &[T]> {
         self.blocks.iter().map(Vec::as_slice)
     }

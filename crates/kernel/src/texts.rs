@@ -21,7 +21,7 @@ impl Texts {
         self.ends.is_empty()
     }
 
-    /// All of them, one behind the other.
+    /// Text of all rows, concatenated.
     pub fn joined(&self) -> &str {
         &self.joined
     }

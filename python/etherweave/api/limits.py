@@ -348,8 +348,9 @@ def difference(slow: JobLimits, fast: JobLimits) -> str:
     largest = next(iter(more.values()), 0.0)
     parts = [part for part, time in more.items() if time >= PART_MIN * largest][:PARTS_MAX]
     words = ", ".join(f"{PARTS[part][1]} {time_words(more[part])}" for part in parts)
-    if math.fsum(more[part] for part in parts) > (1 + _ROUNDING) * (slow.time_ns - fast.time_ns):
-        words += " (other parts are shorter)"
+    more_ns = math.fsum(more[part] for part in parts)
+    if parts and more_ns > (1 + _ROUNDING) * (slow.time_ns - fast.time_ns):
+        words += " (other parts are shorter in total)"
     if not (slow.waits and fast.waits) or not any(part in DIVIDED for part in parts):
         return words
     return f"{words}; of waits in the network {_ports(slow, fast)}"
@@ -443,11 +444,11 @@ def _links(result: Result) -> Callable[[str, str], str]:
     # Each port has a row for each priority.
     ports = set(zip(*(result.values("ports", name) for name in columns), strict=True))
     leaves = {peer for node, peer, *_ in ports if node in hosts}
-    uplinks, rates = Counter[str](), Counter[str]()
-    for node, peer, _, rate in ports:
+    uplinks, bits = Counter[str](), Counter[str]()
+    for node, peer, _, gbps in ports:
         if node in leaves and peer not in leaves:
             uplinks[node] += peer not in hosts
-            rates[node] += rate if peer in hosts else -rate
+            bits[node] += round(gbps * 1e9) * (1 if peer in hosts else -1)
 
     def link(node: str, peer: str) -> str:
         if node in hosts or peer in hosts:
@@ -457,7 +458,7 @@ def _links(result: Result) -> Callable[[str, str], str]:
         leaf, direction = (node, "up") if node in leaves else (peer, "down")
         if uplinks[leaf] == 1:
             return f"only_{direction}"
-        return f"tapered_{direction}" if rates[leaf] > 0 else direction
+        return f"tapered_{direction}" if bits[leaf] > 0 else direction
 
     return link
 

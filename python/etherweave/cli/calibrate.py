@@ -82,7 +82,7 @@ def calibrate_verb(
     base = _scenario(scenario)
     if (site is None) == (not measured):
         stated = "both --site and --measured" if site else "neither --site nor --measured"
-        reject(f"{stated}; expected a site to measure now, or the directory of a measurement")
+        reject(f"{stated}; expected a site to measure now, or earlier measurements")
     if site and output is None:
         reject("--site: measures on hosts; expected --output DIRECTORY for its launches")
     from etherweave.bench.calibration import calibrate

@@ -243,7 +243,7 @@ def table_verb(home: Home, *, output: Path | None = None, intervals: bool = Fals
         File for the table, .csv or .xlsx; default: DIRECTORY/runs.csv, DIRECTORY/points.csv with
         --intervals.
     intervals
-        Of a sweep with --samples, write a row for each point: every figure with its median and
+        Write a row for each point of a sweep with --samples: every figure with its median and
         intervals of 50 and 90 %, times and rates of jobs also with the error of the model.
     """
     _check(home)

@@ -121,8 +121,8 @@ class Further:
     """Ascending."""
     _shares: "NDArray"  # type: ignore[type-arg]
     """Share of the distribution up to the middle of each."""
-    least: float = 0.0
-    """Least measured over simulated time to apply: less would take a link above its rate."""
+    ratio_min: float = 0.0
+    """Smallest ratio to the median simulated time: a link carries the bytes no faster."""
 
     def at(self, shares: Sequence[float]) -> list[float]:
         """Return the measured over the simulated time at shares of the distribution."""
@@ -157,13 +157,20 @@ class Further:
     def applied(self, values: Sequence[float], count: int, *, is_time: bool) -> list[float]:
         """Multiply each value with a number of quantiles of the error; of rates, divide.
 
-        Nothing is faster than :data:`least` allows.
+        None is moved beyond the bound of :data:`ratio_min`.
         """
-        ratios = self.at([(at + 0.5) / count for at in range(count)])
-        factors = [max(ratio, self.least) for ratio in ratios]
+        factors = self.at([(at + 0.5) / count for at in range(count)])
         if not is_time:
             factors = [1 / factor for factor in factors]
-        return [value * factor for value in values for factor in factors]
+        moved = [(value, value * factor) for value in values for factor in factors]
+        if not self.ratio_min:
+            return [value for _, value in moved]
+        middle = statistics.median(values)
+        if is_time:
+            bound = self.ratio_min * middle
+            return [max(value, min(before, bound)) for before, value in moved]
+        bound = middle / self.ratio_min
+        return [min(value, max(before, bound)) for before, value in moved]
 
 
 class Estimate:

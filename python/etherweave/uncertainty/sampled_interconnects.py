@@ -90,7 +90,7 @@ def _with_model(figures: Mapping[tuple[str, str], Sampled]) -> dict[tuple[str, s
     together_of = {
         key: together(
             own.values,
-            replace(errors[key].further, least=min(1.0, _busy(*key, medians[key]))),
+            replace(errors[key].further, ratio_min=min(1.0, _busy(*key, medians[key]))),
             is_time=not is_rate(key[1]),
         )
         for key, own in figures.items()

@@ -104,36 +104,38 @@ def intervals_at_points(table: "pl.DataFrame", axes: Sequence[str]) -> "pl.DataF
 
     ``axes`` are those of the sweep. A figure has its mean over seeds as it stands, the columns of
     :data:`ENDS`, and as times and rates of jobs the interval of 90 % with the error of the model.
-    Raises ``ValueError`` when no row is a sample.
+    Runs that did not end well are left out. Raises ``ValueError`` when no row is a sample.
     """
     import polars as pl
 
     if SAMPLE not in table.columns or not (table[SAMPLE] >= 0).any():
         raise ValueError("no samples; expected a sweep with --samples")
-    known = table.filter(pl.col(SAMPLE) < 0)
-    points = [
-        name
-        for name in axes
-        if name not in (SAMPLE, SEED)
-        and not name.startswith(CONDITIONS)
-        and known[name].n_unique() > 1
-    ]
-    numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
-    figures = [name for name in numbers if name not in axes and not name.startswith(CONDITIONS)]
+    if not (table[SAMPLE] < 0).any():
+        raise ValueError("no run as it stands has ended; expected that of each point")
+    points = [name for name in axes if _is_of_point(table, name)]
     groups = table.partition_by(points) if points else [table]
-    rows = [_intervals(group, points, figures) for group in groups]
+    rows = [_intervals(group.to_dicts(), points, axes) for group in groups]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
+def _is_of_point(table: "pl.DataFrame", axis: str) -> bool:
+    """Whether an axis distinguishes points: keys that samples draw are not set in other rows."""
+    if axis in (SAMPLE, SEED) or axis.startswith(CONDITIONS):
+        return False
+    known = [row[axis] for row in table.select(SAMPLE, axis).to_dicts() if row[SAMPLE] < 0]
+    return table[axis].n_unique() > 1 and any(value not in ("", None) for value in known)
+
+
 def _intervals(
-    rows: "pl.DataFrame", points: Sequence[str], figures: Sequence[str]
+    rows: Sequence[Mapping[str, Any]], points: Sequence[str], axes: Sequence[str]
 ) -> dict[str, object]:
-    every = rows.to_dicts()
-    samples = [row for row in every if row[SAMPLE] >= 0]
+    good = [row for row in rows if row["ended"] == "complete"]
+    samples = [row for row in good if row[SAMPLE] >= 0]
     errors = errors_in(samples) if samples else {}
-    intervals: dict[str, object] = {name: every[0][name] for name in points}
-    for name in figures:
-        known = [row[name] for row in every if row[SAMPLE] < 0 and row[name] is not None]
+    intervals: dict[str, object] = {name: rows[0][name] for name in points}
+    intervals["samples"] = len(samples)
+    for name in sampling.figures_of(rows[0], axes):
+        known = [row[name] for row in good if row[SAMPLE] < 0 and row[name] is not None]
         intervals[name] = statistics.fmean(known) if known else None
         values = [row[name] for row in samples if row[name] is not None]
         ends = quantiles(values) if values else [None] * len(ENDS)

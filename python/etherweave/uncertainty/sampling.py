@@ -25,7 +25,13 @@ from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
 from etherweave.uncertainty.intervals import DEGREE, Distribution, distribution, samples_min
 from etherweave.uncertainty.model_errors import ModelError, errors_at
-from etherweave.uncertainty.together import CONDITIONS, columns, conditions_in, together_of
+from etherweave.uncertainty.together import (
+    CONDITIONS,
+    columns,
+    conditions_in,
+    errors_in,
+    together_of,
+)
 
 SAMPLES_MIN, SAMPLES_MAX = 8, 65_536
 FIRST = 32
@@ -374,7 +380,7 @@ def _result(
     shares = [scenario.shares[row["sample"]] for row in good]
     resolved = scenario.resolve(next(scenario.points()))
     figures, left_out, errors = [], {}, _model_errors(good)
-    further = {job: error.further for job, error in errors.items()}
+    further = errors_in(good)
     for key in figures_of(good[0], scenario.axes):
         values = [row[key] for row in good if row[key] is not None]
         if len(values) == len(good):

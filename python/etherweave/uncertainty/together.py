@@ -84,14 +84,16 @@ def errors_in(rows: Sequence[Mapping[str, Any]]) -> dict[str, Further]:
 
     No link is faster than its rate.
     """
-    busy = {
-        job: min(1.0, float(own[-1]) / _median_us(rows, job))
-        for job, own in _columns_in(rows).items()
-    }
     return {
-        job: replace(_further(conditions), least=busy[job])
+        job: replace(_further(conditions), ratio_min=_busy(rows, job))
         for job, conditions in conditions_in(rows).items()
     }
+
+
+def _busy(rows: Sequence[Mapping[str, Any]], job: str) -> float:
+    """Return the part of the median time of a job for which the link of a host is busy."""
+    time_us = _median_us(rows, job)
+    return min(1.0, float(_columns_in(rows)[job][-1]) / time_us) if time_us > 0 else 0.0
 
 
 @cache

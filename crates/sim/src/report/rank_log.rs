@@ -363,7 +363,7 @@ struct SortedLog {
     log: HostsLog,
     /// Steps by rank and end.
     steps: Groups,
-    /// How many of each rank end before the run does.
+    /// Number of those of each rank that end with the run or before.
     over: Vec<usize>,
     /// End of every [`MARKED`]th of these.
     marks: Vec<Time>,

@@ -146,7 +146,7 @@ def read(place: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
     """
     with _intact(place):
         if place.is_file():
-            return (_of_table if place.suffix == ".csv" else _of_text)(place, base)
+            return (_of_table if place.suffix.lower() == ".csv" else _of_text)(place, base)
         if (place / RESULTS).is_file():
             return _of_benchmarks(place, base)
         if (place / SUMMARY).is_file():
@@ -156,21 +156,24 @@ def read(place: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
 
 def _of_table(file: Path, base: Mapping[str, Any]) -> list[MeasuredWorkload]:
     """Read times of an iteration of jobs of the scenario: a row a launch."""
-    rows = csv.DictReader(io.StringIO(read_text(file)))
-    if (columns := rows.fieldnames or []) != (expected := [*TIMES]):
-        known = ", ".join(expected)
-        raise CalibrationError(f"line 1: columns {', '.join(columns)}; expected {known}")
+    rows = csv.DictReader(io.StringIO(read_text(file).removeprefix("\ufeff")))
+    if (columns := rows.fieldnames or []) != [*TIMES]:
+        names = ", ".join(columns) or "none"
+        raise CalibrationError(f"line 1: columns: {names}; expected {', '.join(TIMES)}")
     jobs = {str(job["name"]): job for job in base.get("job", [])}
     times = dict[str, list[float]]()
     for row in rows:
-        name, time = (row[column] for column in TIMES)
+        if None in row or None in row.values():
+            cells = len(TIMES) - list(row.values()).count(None) + len(row.get(None, ()))
+            raise CalibrationError(f"line {rows.line_num}: {cells} cells; expected {len(TIMES)}")
+        name, time = (row[column].strip() for column in TIMES)
         if name not in jobs:
             known = ", ".join(jobs)
             raise CalibrationError(f"line {rows.line_num}: job {name}; expected one of {known}")
         try:
             times.setdefault(name, []).append(float(time))
-        except (TypeError, ValueError):
-            reason = f"line {rows.line_num}: {time}; expected a number of seconds"
+        except ValueError:
+            reason = f"line {rows.line_num}: {time or 'no time'}; expected a number of seconds"
             raise CalibrationError(reason) from None
     if not times:
         raise CalibrationError("no rows; expected one for each launch of a job")
@@ -197,6 +200,10 @@ def _of_text(file: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
         if not own.is_sound:
             reason = next(iter(own.warnings), "its own check failed")
             raise CalibrationError(f"line {own.line}: {own.program} is not complete: {reason}")
+        if device := dict(own.facts).get("device"):
+            raise CalibrationError(
+                f"line {own.line}: {own.program} of memory of {device}; expected memory of hosts"
+            )
     rows = [
         {
             "program": report.program,
@@ -230,6 +237,9 @@ def loaded(directory: Path) -> Result:
         return Result.load(directory)
 
 
+_DAMAGE = (ValueError, TypeError, AttributeError, pl.exceptions.PolarsError)
+
+
 @contextmanager
 def _intact(directory: Path) -> Iterator[None]:
     """Name the directory in every error of reading it."""
@@ -239,7 +249,7 @@ def _intact(directory: Path) -> Iterator[None]:
         raise CalibrationError(_of(directory, error)) from None
     except KeyError as error:
         raise CalibrationError(f"{directory}: no {error}; expected a whole result") from None
-    except (ValueError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
+    except (*_DAMAGE, csv.Error) as error:
         what = textwrap.shorten(str(error), 160, placeholder=" …")
         raise CalibrationError(_of(directory, f"{what}; expected a whole result")) from None
 
@@ -256,7 +266,7 @@ def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Measured
     if (fabrics := rows["fabric"].n_unique()) > 1:
         raise CalibrationError(f"has {fabrics} fabrics; expected one")
     values = [name for name in ("value_s", "value_bytes_per_s") if name in rows.columns]
-    figures = rows.with_columns(value=pl.coalesce(values))
+    figures = rows.with_columns(value=pl.coalesce([*values, pl.lit(None, pl.Float64)]))
     reports = [*_reports(directory)] if "hpcc" in rows["program"] else []
     hosts = _hosts_of_rows(rows)
     return [workload._replace(hosts=hosts) for workload in _of_figures(figures, reports, base)]
@@ -266,11 +276,11 @@ def _of_figures(
     rows: pl.DataFrame, reports: Sequence[BenchmarkReport], base: Mapping[str, object]
 ) -> list[MeasuredWorkload]:
     """Take means of OSU's tests from rows, and those of the HPC Challenge from reports."""
-    osu = [*_ping_pongs(rows, base), *_bandwidths(rows, base)]
     challenge = [report for report in reports if report.benchmark == "hpcc"]
-    if not osu and not challenge:
+    benchmarks = [*_ping_pongs(rows, base), *_bandwidths(rows, base), *_challenge(challenge, base)]
+    if not benchmarks:
         raise CalibrationError("has none of osu_latency, osu_bw and hpcc; expected one of them")
-    return [*osu, *_challenge(challenge, base)]
+    return benchmarks
 
 
 def _hosts_of_rows(rows: pl.DataFrame) -> tuple[str, ...]:
@@ -290,6 +300,8 @@ def _challenge(
 
     What ranks compute and copy is as the first launch says.
     """
+    if len({_challenge_of(report) for report in reports}) > 1:
+        raise CalibrationError("has several problems of hpcc; expected launches of one")
     for own in workloads(dict(reports[0].facts)) if reports else ():
         name = f"{own.test} {own.metric.name}".replace("_", " ")
         times = [
@@ -304,6 +316,12 @@ def _challenge(
             centre = ChallengeTest(own.test, is_fitted=own.kind in _MICRO)
             scenario = beside(base, own.kind, {own.kind: own.facts})
             yield MeasuredWorkload(name, scenario, tuple(times), tuple(times), centre)
+
+
+def _challenge_of(report: BenchmarkReport) -> tuple[str | None, ...]:
+    """Return the number of ranks and the sizes, which all launches of a challenge share."""
+    facts = dict(report.facts)
+    return tuple(facts.get(name) for name in ("CommWorldProcs", "HPL_N", "PTRANS_n"))
 
 
 def _reports(directory: Path) -> Iterator[BenchmarkReport]:
