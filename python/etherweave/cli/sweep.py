@@ -247,7 +247,7 @@ def table_verb(home: Home, *, output: Path | None = None, intervals: bool = Fals
         intervals of 50 and 90 %, times and rates of jobs also with the error of the model.
     """
     _check(home)
-    default = home / ("points.csv" if intervals else "runs.csv")
+    default = home / "points.csv" if intervals else home / "runs.csv"
     path = parameters.output_file("--output", output or default, ".csv", ".xlsx")
     from etherweave.formats.spreadsheets import write_table
     from etherweave.sweeps import SweepError, SweepStore
