@@ -64,9 +64,9 @@ def calibrate_verb(
     scenario
         A scenario of the fabric, whose jobs are the held-out workloads.
     measured : DIRECTORY|FILE
-        Use earlier measurements; repeatable. A directory: of `measure` with one job, or of `bench
-        run` with osu_latency, osu_bw or hpcc. A file: what osu_latency, osu_bw or hpcc have
-        printed, or times of the scenario's jobs (CSV with the columns job,iteration_s).
+        Use a result of `measure` with one job, or of `bench run` with osu_latency, osu_bw or hpcc;
+        or what these have printed, or a CSV table job,iteration_s of the scenario's jobs;
+        repeatable.
     hpcc : ORDER
         Launch the HPC Challenge instead, with a matrix of this order: infer from its rings, predict
         its other tests.
