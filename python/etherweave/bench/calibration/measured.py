@@ -237,9 +237,6 @@ def loaded(directory: Path) -> Result:
         return Result.load(directory)
 
 
-_DAMAGE = (ValueError, TypeError, AttributeError, pl.exceptions.PolarsError)
-
-
 @contextmanager
 def _intact(directory: Path) -> Iterator[None]:
     """Name the directory in every error of reading it."""
@@ -249,7 +246,7 @@ def _intact(directory: Path) -> Iterator[None]:
         raise CalibrationError(_of(directory, error)) from None
     except KeyError as error:
         raise CalibrationError(f"{directory}: no {error}; expected a whole result") from None
-    except (*_DAMAGE, csv.Error) as error:
+    except (ValueError, TypeError, AttributeError, csv.Error, pl.exceptions.PolarsError) as error:
         what = textwrap.shorten(str(error), 160, placeholder=" …")
         raise CalibrationError(_of(directory, f"{what}; expected a whole result")) from None
 
