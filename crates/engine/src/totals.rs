@@ -21,9 +21,9 @@ pub struct EventTotals {
     pub events: u64,
     /// Jobs and finite streams that are not finished.
     pub unfinished: u64,
-    /// Messages between ranks of different hosts that were handed to a connection of RoCE.
+    /// Messages between ranks of different hosts.
     pub messages: u64,
-    /// Those that waited behind one of at least eight times their length.
+    /// Those that were handed to a connection of RoCE behind one of at least eight times their length.
     pub messages_behind: u64,
     /// When a job other than one in the background last made progress: new bytes at their receiver, or a task done.
     pub last_progress: Time,

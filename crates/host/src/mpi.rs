@@ -581,8 +581,8 @@ impl Nics {
         if Neighbour::of(endpoint).is_some() {
             return;
         }
-        let Some(longest) = self.state(endpoint).longest_message() else { return };
         wires.totals.messages += 1;
+        let Some(longest) = self.state(endpoint).longest_message() else { return };
         wires.totals.messages_behind += u64::from(longest >= BEHIND_MIN.max(BEHIND_LENGTHS * bytes));
     }
 }

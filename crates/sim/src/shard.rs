@@ -22,6 +22,8 @@ use crate::{
 const CACHED: usize = 1 << 18;
 /// Ends of connections [B] that it holds beside them. An all-to-all touches each of them about once a message.
 const ENDPOINTS_CACHED: usize = 1 << 20;
+/// Packets of a message, acknowledgements included, from which on the ends of connections are read from that cache.
+const PACKETS_OF_LONG: u64 = 32;
 /// Events of a bucket whose memory no processor's own cache holds at once.
 const LONG: usize = 64;
 /// Packets for which there is room from the start: twice as many as a permutation has under way. Room that is never
@@ -85,6 +87,14 @@ impl Shard {
         size_of_val(self.wires.ports.as_slice()) <= CACHED
     }
 
+    /// Whether a processor's own cache holds the ends of connections beside the ports: all of them, or those of the
+    /// messages in progress, where a message has so many packets that reading its end once does not matter.
+    fn has_cached_endpoints(&self) -> bool {
+        let (all, totals) = (size_of_val(self.hosts.nics.endpoints.as_slice()), &self.wires.totals);
+        let has_long_messages = totals.messages > 0 && totals.created >= PACKETS_OF_LONG * totals.messages;
+        all <= ENDPOINTS_CACHED || has_long_messages
+    }
+
     /// Makes room, and asks for huge pages, under what packets touch at random.
     pub fn prepare_memory(&mut self) {
         let packets = PACKETS_PER_PORT * self.wires.ports.len();
@@ -106,8 +116,7 @@ impl Shard {
     }
 
     fn serve_events(&mut self, end: Time) {
-        let is_cached =
-            self.has_cached_ports() && size_of_val(self.hosts.nics.endpoints.as_slice()) <= ENDPOINTS_CACHED;
+        let is_cached = self.has_cached_ports() && self.has_cached_endpoints();
         let arrivals = self.arrivals();
         while self.wires.queue.next_time().is_some_and(|next| next < end) {
             if !is_cached {
