@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.api.work import Work
 from etherweave.report import write_study
 from etherweave.study import load_study, load_study_result, read_record, run_study, shipped
 from etherweave.study.records import recorded_times, write_record
 from etherweave.study.results import StudyResult
+from etherweave.study.running import known_times
 from support.command_line import invoke
 
 pytestmark = pytest.mark.usefixtures("workers_of_this_process")
@@ -187,10 +189,40 @@ def test_a_record_keeps_a_processor_time_of_a_few_milliseconds(folder: Path) -> 
     assert recorded_times(folder) == {"ping.usual": 0.012}
 
 
-@pytest.mark.parametrize("more", [[], ["--fresh", "--full"], ["--fresh", "--only", "ping.slow"]])
+def test_a_full_run_adds_its_times_to_a_record(folder: Path) -> None:
+    study = load_study(folder)
+    times = {"ping.usual": 2.0, "ping.slow": 6.0}
+    full = StudyResult(study, [], folder, full=True, taken_s=times)
+    with pytest.raises(ValueError, match=r"record\.json: .* record the study without --full first"):
+        write_record(full, 8.0)
+    write_record(StudyResult(study, [], folder, taken_s={"ping.usual": 0.5}), 0.5)
+    write_record(full, 4.0)
+    write_record(StudyResult(study, [], folder, taken_s={"ping.usual": 0.25}), 0.25)
+    assert recorded_times(folder) == {"ping.usual": 0.25}
+    # Two workers shared a processor.
+    assert recorded_times(folder, full=True) == {"ping.usual": 1.0, "ping.slow": 3.0}
+    experiments = study.experiments(True)
+    assert known_times(study, experiments, full=True) == {"ping.usual": 1.0, "ping.slow": 3.0}
+
+
+def test_what_takes_longest_begins_first(folder: Path) -> None:
+    begun = list[str]()
+
+    def note(work: Work) -> None:
+        begun.append(work.last)
+
+    for slow_s, order in ((2.0, ["ping.slow", "ping.usual"]), (0.5, ["ping.usual", "ping.slow"])):
+        times = {"ping.usual": 1.0, "ping.slow": slow_s}
+        write_record(StudyResult(load_study(folder), [], folder, taken_s=times), 1.0 + slow_s)
+        begun.clear()
+        run_study(folder, folder.parent / "out", fresh=True, processes=1, on_progress=note)
+        assert list(dict.fromkeys(filter(None, begun))) == order
+
+
+@pytest.mark.parametrize("more", [[], ["--fresh", "--only", "ping.slow"]])
 def test_only_a_complete_fresh_run_is_recorded(folder: Path, more: list[str]) -> None:
     done = invoke("study", str(folder), "--record", *more, code=2)
-    assert done.stderr == "--record: expected with --fresh, without --full and --only\n"
+    assert done.stderr == "--record: expected with --fresh, without --only\n"
 
 
 def test_studies_are_listed_with_the_figures_that_pass() -> None:

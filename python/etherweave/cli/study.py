@@ -61,7 +61,7 @@ def study(
         each check, with whether the published figure lies in it.
     record
         Keep the computed figures in the study's folder for the list of `etherweave study`, with
-        --fresh.
+        --full the times of experiments alone; needs --fresh.
     strict
         Exit with 1 if a figure is outside its bounds.
     every : --all
@@ -81,8 +81,8 @@ def study(
     from etherweave.uncertainty import sample_study
     from etherweave.uncertainty.sampling import check_count
 
-    if record and (full or only != "*" or not fresh):
-        reject("--record: expected with --fresh, without --full and --only")
+    if record and (only != "*" or not fresh):
+        reject("--record: expected with --fresh, without --only")
     stem = Path(name).resolve().name
     home = directory(output or Path("results") / (f"{stem}-full" if full else stem))
     with mistakes(KeyError, ValueError, failures=(WorkerError,)):

@@ -16,6 +16,7 @@ from etherweave.study.folder import Study, shipped
 from etherweave.study.results import StudyResult, check_of
 
 RECORD = "record.json"
+FULL = "full"  # Key of the times of a full run in it.
 _ROUNDED_S = 0.025  # Mean of the times that records write as 0.0 [s].
 CHECK_S = 0.011  # Processor time of checks for each experiment, whose results are read, about [s].
 _PAGE_S, _PAGE_ITEM_S = 0.8, 0.022
@@ -46,17 +47,26 @@ def page_s(experiments: int) -> float:
 def write_record(result: StudyResult, processor_s: float) -> None:
     """Keep what a complete run computed in the folder of its study, with its processor time [s].
 
-    A check that this machine cannot make keeps the figure of the record before. Raises ``OSError``
-    when the folder cannot be written to, ``ValueError`` when its record is damaged.
+    A check that this machine cannot make keeps the figure of the record before. Of a full run the
+    times alone are kept, beside the record of the shortened one. Raises ``OSError`` when the folder
+    cannot be written to, ``ValueError`` when its record is damaged.
     """
+    file = result.study.home / RECORD
     before = read_record(result.study.home)
+    taken_s = {name: round(taken_s, 3) for name, taken_s in sorted(result.taken_s.items())}
+    times = {"processor_s": round(processor_s, 3), "taken_s": taken_s}
+    facts = read_json(file) if before else {}
+    if result.full:
+        if not before:
+            raise InputError(file, "no such file: record the study without --full first")
+        write_json(file, facts | {FULL: times})
+        return
     known = before.result.checks if before else ()
     kept = [check for check in known if check.id in result.unavailable]
     values = {check.id: check.value for check in (*result.checks, *kept)}
     computed = {name: value if math.isfinite(value) else None for name, value in values.items()}
-    taken_s = {name: round(taken_s, 3) for name, taken_s in sorted(result.taken_s.items())}
-    facts = {"processor_s": round(processor_s, 3), "taken_s": taken_s, "computed": computed}
-    write_json(result.study.home / RECORD, facts)
+    full = {FULL: facts[FULL]} if FULL in facts else {}
+    write_json(file, {**times, "computed": computed, **full})
 
 
 def read_record(home: Path) -> StudyRecord | None:
@@ -83,13 +93,14 @@ def read_record(home: Path) -> StudyRecord | None:
     return StudyRecord(StudyResult(study, checks, home), processor_s)
 
 
-def recorded_times(home: Path) -> dict[str, float]:
+def recorded_times(home: Path, full: bool = False) -> dict[str, float]:
     """Read the processor time of each experiment of a study by its record [s]; nothing without.
 
     Records of a busy machine have longer times than the processors took for all experiments.
     """
     try:
         facts = read_json(home / RECORD)
+        facts = facts[FULL] if full else facts
         times = {key: float(own) or _ROUNDED_S for key, own in facts["taken_s"].items()}
         busy = max(sum(times.values()) / float(facts["processor_s"]), 1.0)
         return {key: own / busy for key, own in times.items()}

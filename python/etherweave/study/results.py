@@ -108,7 +108,7 @@ class StudyResult:
     unavailable: Mapping[str, str] = field(default_factory=dict)
     """Checks that this machine cannot make, and what it lacks."""
     taken_s: Mapping[str, float] = field(default_factory=dict)
-    """Time of each experiment [s]; 0 where its result was there."""
+    """Processor time of each experiment [s]; 0 where its result was there."""
 
     @property
     def verdict(self) -> str:

@@ -1,7 +1,7 @@
 """Carries out the experiments of a study side by side, keeps their results, and checks them."""
 
 import hashlib
-import time
+import math
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,7 +13,7 @@ from etherweave.api.outputs import below, write_json, write_text
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.study.experiments import RunExperiment, StudyExperiment
 from etherweave.study.folder import Study, load_study
-from etherweave.study.records import CHECK_S, recorded_times
+from etherweave.study.records import CHECK_S, processor_s, recorded_times
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, check_of, load_result
 from etherweave.sweeps.cost import START_S
 from etherweave.sweeps.executors import WorkerError, executor
@@ -63,16 +63,13 @@ def run_study(
     missing = {item.name: reason for item in matching if (reason := item.missing())}
     wanted = [item.name for item in matching if item.name not in missing]
     output.mkdir(parents=True, exist_ok=True)
+    times_s = known_times(study, matching, full)
+    # What takes longest begins first, so that no processor waits for it at the end.
+    wanted.sort(key=lambda name: -times_s.get(name, math.inf))
     common = (str(study.home), full, str(output.absolute()), fresh)
     tasks = [(name, (*common, name)) for name in wanted]
     on, taken_s = executor(where, processes), dict[str, float]()
-    work = Work(
-        wanted,
-        lambda: known_times(study, matching, full),
-        on.workers,
-        in_seconds=True,
-        start_s=START_S,
-    )
+    work = Work(wanted, lambda: times_s, on.workers, in_seconds=True, start_s=START_S)
     work.expect_step("checks", CHECK_S * len(wanted))
     on_progress(work)
     for name, answer in on.completed(f"{__name__}:run_named", tasks, output):
@@ -97,17 +94,20 @@ def run_study(
 def known_times(
     study: Study, experiments: Sequence[StudyExperiment], full: bool
 ) -> dict[str, float]:
-    """Read the recorded processor times of experiments [s], which are those of shortened ones.
+    """Read the recorded processor times of experiments [s].
 
-    A ``full`` one takes as many times as long as it has packet-hops, as far as they are known.
+    A ``full`` one without a time takes as many times as long as the shortened one as it has
+    packet-hops, as far as they are known.
     """
-    times = recorded_times(study.home)
+    times, full_times = recorded_times(study.home), recorded_times(study.home, full=True)
     if not full:
         return times
     shortened = {item.name: item for item in study.experiments(False) if item.name in times}
-    recorded = (item for item in experiments if item.name in shortened)
+    names = shortened.keys() - full_times.keys()
+    recorded = (item for item in experiments if item.name in names)
     longer = {item.name: _times_longer(study, shortened[item.name], item) for item in recorded}
-    return {name: own * times[name] for name, own in longer.items() if own is not None}
+    known = {name: own * times[name] for name, own in longer.items() if own is not None}
+    return known | full_times
 
 
 def _times_longer(study: Study, short: StudyExperiment, full: StudyExperiment) -> float | None:
@@ -156,14 +156,15 @@ def check(
 def run_named(task: tuple[str, bool, str, bool, str]) -> float | None:
     """Carry out an experiment of a study, which a process of its own loads again.
 
-    Returns the time that it took [s]; None where its result was there.
+    Returns the processor time that it took [s], which other work on the machine hardly changes;
+    None where its result was there.
     """
-    start_s = time.monotonic()
+    before_s = processor_s()
     home, full, output, fresh, name = task
     experiments = load_study(home).experiments(full)
     (experiment,) = [experiment for experiment in experiments if experiment.name == name]
     is_new = run_experiment(Path(home), experiment, below(Path(output), name), fresh)
-    return time.monotonic() - start_s if is_new else None
+    return processor_s() - before_s if is_new else None
 
 
 def run_experiment(home: Path, experiment: StudyExperiment, directory: Path, fresh: bool) -> bool:
