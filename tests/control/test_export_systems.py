@@ -10,11 +10,13 @@ import yaml
 from etherweave.control.qos import nvue_yaml
 from etherweave.control.qos.comparison import NONE, REASONS, SETTINGS, compared
 from etherweave.control.qos.derive import ExportOptions, policy
+from etherweave.control.qos.devices import CAPACITIES_GBPS
 from etherweave.control.qos.nos import SYSTEMS, files
 from etherweave.control.qos.policy import Policy, PolicyError, Watchdog
 from support import command_line
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+ROOT = Path(__file__).parents[2]
+SCENARIOS = ROOT / "scenarios"
 TESTBED = SCENARIOS / "qos_ets.toml"
 PAIR: dict[str, object] = {"single_switch": {"hosts": 2, "rate": "100Gb/s", "cable": "3m"}}
 
@@ -204,6 +206,27 @@ def test_the_yaml_of_cumulus_has_the_commands_as_a_tree() -> None:
 def test_a_cable_rounded_up_is_noted_where_the_files_depend_on_it(system: str, note: str) -> None:
     notes = policy({"topology": PAIR}, options=ExportOptions(system=system)).notes
     assert [note for note in notes if note.startswith("cables: ")] == [note] * bool(note)
+
+
+def test_a_fabric_whose_switches_have_more_ports_than_the_device_is_noted() -> None:
+    fabric = {"leaves": 20, "hosts_per_leaf": 24, "cores": 2, "links_per_core": 4}
+    options = ExportOptions(system="sonic")
+    notes = policy({"topology": {"fat_tree": fabric}}, options=options).notes
+    problem = "core0 and 1 other: ports of 8,000 Gb/s together; sn2700 has 3,200 Gb/s"
+    expected = f"{problem}: expected fewer ports or another --switch"
+    assert [note for note in notes if "together" in note] == [expected]
+    # 24 hosts and 8 uplinks are 32 ports of a leaf, 4 leaves with 4 links 16 of a core.
+    result = policy({"topology": {"fat_tree": {**fabric, "leaves": 4}}}, options=options)
+    assert not any("together" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("profile", [*CAPACITIES_GBPS])
+def test_capacities_of_devices_are_those_of_their_profiles(profile: str) -> None:
+    first = (ROOT / f"profiles/switch/{profile}.toml").read_text().partition("\n")[0]
+    ports = re.findall(r"(\d+) (?:ports )?of (\d+)(?: Gb/s)?", first.partition(", or ")[0])
+    assert profile == "spectrum" or CAPACITIES_GBPS[profile] == sum(
+        int(count) * int(rate) for count, rate in ports
+    )
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -31,7 +31,7 @@ from etherweave.api.fabrics import fabric
 from etherweave.api.scenario import Literal, Overrides, ScenarioSource, read, stated_by
 from etherweave.api.units import size_of, time_of
 from etherweave.control.qos import front_panel
-from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, device_for
+from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, capacity_notes, device_for
 from etherweave.control.qos.policy import (
     DSCPS,
     EOS_POLLS,
@@ -212,6 +212,7 @@ def policy(
         counted = f"counted for {device} and frames of {options.mtu_bytes} B"
         raise CapacityError(f"{error}; {counted}") from error
     switches = front_panel.placed(switches, options.panels) if options.panels else switches
+    notes += capacity_notes(device, switches)
     notes += front_panel.breakout_notes(switches) if options.system == "sonic" else []
     notes += [*cables.notes(options.system), *shares.notes, *_ecn_notes(is_marked, settings)]
     notes += _trimming_notes(trimming, options.system)

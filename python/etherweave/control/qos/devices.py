@@ -4,18 +4,36 @@ The headroom of a port follows from the cells of its profile (``profiles/switch`
 or from the device's own ``pg_profile_lookup.ini``.
 """
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from etherweave.api.fabrics import fabric
-from etherweave.control.qos.policy import PolicyError
+from etherweave.control.qos.policy import PolicyError, SwitchPolicy
 
 GENERIC = "spectrum"  # The profile that stands for no device: it has no cells.
 BY_RATE = ((100_000, "sn2700"), (200_000, "sn3700"), (400_000, "sn4700"), (800_000, "sn5600"))
 EOS_BY_RATE = ((100_000, "tomahawk"), (400_000, "tomahawk3"), (800_000, "tomahawk5"))
 """Devices where the scenario names none: the first whose ports [Mb/s] are fast enough."""
+CAPACITIES_GBPS = {
+    "spectrum": 3_200,
+    "sn2100": 1_600,
+    "sn2700": 3_200,
+    "sn3700": 6_400,
+    "sn4700": 12_800,
+    "sn5600": 51_200,
+    "tomahawk": 3_200,
+    "tomahawk2": 6_400,
+    "tomahawk3": 12_800,
+    "tomahawk4": 25_600,
+    "tomahawk5": 51_200,
+    "trident3": 3_200,
+    "trident4": 8_000,
+}
+"""Rates of all ports of a device together: number and rate of its ports by the first lines of its
+profile. Line cards of ``jericho2`` are as many as a chassis has."""
 CABLES_M = (5, 40, 300)  # Lengths that SONiC's lookup tables have for every rate [m].
 XON_BYTES = 19 << 10
 """XON of NVIDIA's tables: the latency of the pipeline in buffer_headroom_mellanox.lua [B]."""
@@ -44,6 +62,19 @@ def device_for(rate_mbps: int, system: str) -> str:
         problem = f"ports of {rate_mbps / 1000:g} Gb/s: no known device has such ports"
         raise PolicyError(f"{problem}; expected --switch with the nearest one, as {known[-1][1]}")
     return name
+
+
+def capacity_notes(device: str, switches: Iterable[SwitchPolicy]) -> Iterator[str]:
+    """Name the switch whose ports exceed a device by most, if there is any."""
+    rates = {switch.name: sum(port.rate_mbps for port in switch.ports) for switch in switches}
+    capacity = CAPACITIES_GBPS.get(device, math.inf)
+    if not rates or max(rates.values()) <= 1000 * capacity:
+        return
+    name = max(rates, key=rates.__getitem__)
+    others = sum(rate > 1000 * capacity for rate in rates.values()) - 1
+    more = f" and {others} other{'s' * (others > 1)}" if others else ""
+    problem = f"{name}{more}: ports of {rates[name] / 1000:,.0f} Gb/s together"
+    yield f"{problem}; {device} has {capacity:,} Gb/s: expected fewer ports or another --switch"
 
 
 def is_nvidia(device: str) -> bool:
