@@ -232,11 +232,19 @@ def test_streams_without_an_end_have_no_answer_and_say_why() -> None:
     assert "\n  what if: not known: no stream ends before the run does" in text
 
 
-def test_a_result_without_ranks_says_which_key_is_missing(tmp_path: Path) -> None:
-    unseen = {key: COPIES[key] for key in COPIES if key != "observe"}
-    etherweave.run(unseen).save(tmp_path / "result")
-    done = command_line.run_here("explain", tmp_path / "result", code=2)
-    assert "expected observe.ranks = true" in done.stderr
+@pytest.mark.parametrize(
+    ("run", "skips"), [({}, ""), ({"fast_forward": {}}, " -s run.fast_forward=")]
+)
+def test_a_result_without_ranks_says_which_key_is_missing(
+    tmp_path: Path, run: dict[str, object], skips: str
+) -> None:
+    ping = {"name": "ping", "workload": {"osu_latency": {"iterations": 20}}}
+    scenario = {"topology": {"single_switch": {"hosts": 2}}, "job": [ping], "run": run}
+    etherweave.run(scenario).save(tmp_path / "result")
+    text = command_line.run_here("explain", tmp_path / "result", code=2).stderr
+    expected = f"-s observe.ranks=true -s observe.waits=true{skips}"
+    problem = "the run did not observe its ranks"
+    assert text == f"{tmp_path}/result: {problem}; expected {expected}\n"
 
 
 INCAST = {
@@ -526,6 +534,21 @@ def test_a_bar_has_its_places_in_the_order_of_their_shares(scenario: Path, tmp_p
     assert bar == "".join(sorted(bar))
     share = int(words.removeprefix("host ").partition("%")[0]) / 100
     assert bar.count("h") / BAR == pytest.approx(share, abs=1 / BAR)
+
+
+def test_switches_with_more_ports_have_as_much_more_memory() -> None:
+    """Headroom of 640 ports exceeds the memory of a switch of 80."""
+    base = etherweave.run(
+        {
+            "interconnect": {"profile": "ethernet-100-roce"},
+            "topology": {
+                "fat_tree": {"leaves": 20, "hosts_per_leaf": 32, "cores": 2, "links_per_core": 4}
+            },
+            "job": [{"name": "halo3d", "workload": {"halo3d": {"iterations": 1}}}],
+        }
+    )
+    answers = {own.name: own for own in what_if(base.resolved, base, etherweave.run)}
+    assert answers["fabric"].time_us and answers["taper"].time_us
 
 
 def test_a_what_if_that_a_scenario_refuses_names_the_key_alone() -> None:

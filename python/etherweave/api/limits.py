@@ -390,6 +390,12 @@ def _sums(times: Iterable[tuple[Key, float]]) -> dict[Key, float]:
     return dict(sorted(((k, v) for k, v in sums.items() if v), key=lambda pair: -pair[1]))
 
 
+def observing(result: Result) -> str:
+    """Return the options of `run` that note what limits jobs, of a scenario as that of a result."""
+    skips = "fast_forward" in result.scenario.get("run", {})
+    return "-s observe.ranks=true -s observe.waits=true" + " -s run.fast_forward=" * skips
+
+
 def limits(result: Result) -> list[JobLimits]:
     """Read what limits each job of a run whose ranks took any time.
 

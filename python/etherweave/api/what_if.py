@@ -6,7 +6,7 @@ reason instead of a time.
 
 import math
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,7 +105,7 @@ def _one_switch(scenario: Scenario) -> str:
     kind, fabric = _fabric(scenario)
     if kind == "single_switch":
         return "all hosts are on one switch"
-    hosts = _hosts(scenario)
+    hosts = _design(scenario)["hosts"]
     rate = fabric.get("host_rate") or fabric.get("rate")
     own = {"rate": rate} if isinstance(rate, str) else {}
     scenario["topology"] = {"single_switch": {"hosts": hosts, **own}}
@@ -159,10 +159,18 @@ def _faster_links(fabric: Scenario, uplinks: Any, below: list[int]) -> str:
     return "" if is_changed else NO_TAPER
 
 
-def _hosts(scenario: Scenario) -> int:
+def _design(scenario: Scenario) -> Mapping[str, Any]:
     from etherweave.api.fabrics import design
 
-    return int(design({"topology": scenario["topology"]})["fabric"]["hosts"])
+    fabric: Mapping[str, Any] = design({"topology": scenario["topology"]})["fabric"]
+    return fabric
+
+
+def _add_memory(scenario: Scenario, before: int) -> None:
+    """Give switches with more ports than ``before`` as much more memory: it is no limit here."""
+    buffer = str(scenario.get("switch", {}).get("buffer", "")).removesuffix("B")
+    if buffer.isdigit() and (after := _design(scenario)["ports_used_max"]) > before:
+        scenario["switch"]["buffer"] = f"{int(buffer) * after // before}B"
 
 
 def _twice_the_rate(scenario: Scenario) -> str:
@@ -264,7 +272,9 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
         values: dict[str, float] = {}
         is_as_it_is, drops = False, 0
         try:
+            before = _design(scenario)["ports_used_max"]
             reason = question.change(scenario)
+            _add_memory(scenario, before)
             is_as_it_is = bool(reason) and reason not in NOT_KNOWN
             if not reason:
                 done = simulate(scenario)

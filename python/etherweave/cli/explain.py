@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
-from etherweave.api.limits import CAUSE_MIN, PARTS, PLACES, JobLimits, Stretch, limits
+from etherweave.api.limits import CAUSE_MIN, PARTS, PLACES, JobLimits, Stretch, limits, observing
 from etherweave.api.path_shares import share_figures, share_lines
-from etherweave.api.results import Result
+from etherweave.api.results import SCENARIO, Result
 from etherweave.api.what_if import Answer, what_if
 from etherweave.cli import parameters
 from etherweave.cli.exits import mistakes, reject
@@ -61,7 +61,7 @@ def explain(
         own = [limit for limit in limits(result) if job in (None, limit.job)]
         left_out = _left_out(result, job)
         if not own and not (left_out and if_not):
-            reject(_reason(result, job))
+            reject(_reason(source, result, job))
         answers: list[Answer] = []
         if if_not:
             answers = [
@@ -108,16 +108,16 @@ def _result(source: Path, simulate: Any, changes: dict[str, object], ports: bool
         )
     if not ports or result.columns("waits"):
         return result
-    again: Result = simulate(result.scenario, observe)
+    again: Result = simulate(source / SCENARIO, observe)
     return again
 
 
-def _reason(result: Result, job: str | None) -> str:
+def _reason(source: Path, result: Result, job: str | None) -> str:
     names = [job["name"] for job in result.scenario.get("job", [])]
     if job is not None and job not in names:
         return f"--job: {job}; expected one of {', '.join(names)}"
     if not result.columns("path"):
-        return "the run did not observe its ranks; expected observe.ranks = true"
+        return f"{source}: the run did not observe its ranks; expected {observing(result)}"
     return (
         "no rank took any time; expected a job with ranks. Of streams, "
         "`etherweave report` has rates, ports and queues"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from etherweave.api.fidelity import error_text
-from etherweave.api.limits import PLACES, JobLimits, limits
+from etherweave.api.limits import PLACES, JobLimits, limits, observing
 from etherweave.api.overview import overview
 from etherweave.api.results import Result, Summary
 from etherweave.measurements.run_lines import run_lines
@@ -119,8 +119,8 @@ def _answers(result: Result, job_limitses: Sequence[JobLimits]) -> list[str]:
         return answers
     if not job_limitses and has_ranks(result) and not result.is_partial:
         answers.append(
-            "What limits the jobs is not recorded: run with `-s observe.ranks=true "
-            "-s observe.waits=true`, or ask `etherweave explain`."
+            f"What limits the jobs is not recorded: run with `{observing(result)}`, or ask "
+            "`etherweave explain`."
         )
     return [*answers, *ports.busiest(result), *ports.spread(result)]
 
