@@ -82,3 +82,13 @@ def test_figures_of_an_interconnect_are_shown_with_their_sources_unless_replaced
         "switch.latency"
     }
     assert etherweave.figures(ROOT / "scenarios/first.toml") == []
+
+
+def test_a_key_that_a_scenario_states_itself_has_no_source(tmp_path: Path) -> None:
+    scenario = tmp_path / "racks.toml"
+    job = '[[job]]\nname = "ping"\nworkload.osu_latency = {}\n'
+    scenario.write_text(
+        'interconnect.profile = "ethernet-100-roce"\n[topology.fat_tree]\ncores = 2\n' + job
+    )
+    sources = command_line.run_here("show", scenario).stdout.partition("# Figures")[2]
+    assert "# nic." in sources and "fat_tree.cores" not in sources

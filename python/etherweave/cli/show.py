@@ -1,8 +1,12 @@
 """The verb ``show``."""
 
 import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import etherweave
+from etherweave.api.inputs import read_text
 from etherweave.cli.exits import mistakes, print_warnings
 from etherweave.cli.parameters import File, Settings, overrides
 from etherweave.cli.progress import print_estimate
@@ -19,7 +23,7 @@ def show(file: File, settings: Settings = None) -> None:
     with mistakes(etherweave.ScenarioError):
         changes = overrides(settings)
         resolved = etherweave.resolve(file, changes)
-        figures = etherweave.figures(file, changes)
+        figures = [*_taken(etherweave.figures(file, changes), file, changes)]
         estimate = etherweave.foresee(file, changes)
         print(resolved, end="")
         if estimate and estimate["derived"]:
@@ -30,7 +34,20 @@ def show(file: File, settings: Settings = None) -> None:
             print_estimate(file.stem, estimate)
 
 
-def _print_sources(figures: list[etherweave.Figure]) -> None:
+def _taken(
+    figures: list[etherweave.Figure], file: Path, changes: Mapping[str, object]
+) -> Iterator[etherweave.Figure]:
+    """Leave out figures of keys that the scenario states itself, with the same value."""
+    stated = tomllib.loads(read_text(file))
+    for figure in figures:
+        own: object = stated
+        for name in figure["key"].split("."):
+            own = own.get(name) if isinstance(own, dict) else None
+        if own is None and figure["key"] not in changes:
+            yield figure
+
+
+def _print_sources(figures: Sequence[etherweave.Figure]) -> None:
     """Print where figures come from, as comments of TOML."""
     if figures:
         print("\n# Figures of the interconnect:")

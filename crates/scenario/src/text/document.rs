@@ -56,8 +56,13 @@ impl Document {
         let mut document = Document { origin, text, values, stated, profile, overridden, files };
         document.values = document.text.parse().map_err(|error: toml::de::Error| {
             let place = Some(TextPlace::of_byte(&document.text, error.span().map_or(0, |span| span.start)));
-            let mistake = error.message().trim().replace('\n', "; ");
-            let expected = if mistake.contains("expected") { "" } else { "TOML, and each key once" };
+            let message = error.message().trim().replace('\n', "; ");
+            // The parser takes a word for the beginning of `true` or `false`.
+            let (mistake, expected) = match message.starts_with("invalid boolean") {
+                true => ("no value of TOML".to_owned(), "a number, true, false, or a text in quotes"),
+                false if message.contains("expected") => (message, ""),
+                false => (message, "TOML, and each key once"),
+            };
             Mistake { origin: document.origin.clone(), place, error: InputError::new("", mistake, expected) }
         })?;
         let mut errors = InputErrors::default();

@@ -150,6 +150,9 @@ impl std::fmt::Display for ReadError {
     }
 }
 
+/// Keys of a job that are written beside its table by mistake.
+const OF_JOBS: [&str; 2] = ["workload", "placement"];
+
 impl std::error::Error for ReadError {}
 
 impl de::Error for ReadError {
@@ -174,6 +177,9 @@ impl de::Error for ReadError {
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> ReadError {
+        if known.contains(&"job") && OF_JOBS.contains(&key) {
+            return ReadError::new("unknown key", format!("`{key}` in a table [[job]]"));
+        }
         ReadError::new("unknown key", one_of(known) + &nearest_of(key, known))
     }
 

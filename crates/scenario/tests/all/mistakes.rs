@@ -66,6 +66,14 @@ fn a_storm_names_a_host_or_one_of_its_ports() {
 }
 
 #[test]
+fn a_word_without_quotes_and_a_key_beside_its_job_are_named() {
+    let found = error("[topology.single_switch]\nhosts = four\n");
+    assert!(found.contains("x.toml:2:9: no value of TOML; expected a number, true, false, or a text"), "{found}");
+    let found = error("topology.single_switch.hosts = 2\nworkload.halo3d = {}\n");
+    assert!(found.contains("x.toml:2:1: workload: unknown key; expected `workload` in a table [[job]]"), "{found}");
+}
+
+#[test]
 fn mistakes_about_faults_name_the_fault() {
     let degraded = |lines: &str| error(&with(&format!("[[faults.degraded]]\n{lines}")));
     check("degraded_links", degraded);
