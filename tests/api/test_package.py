@@ -196,3 +196,39 @@ def licence_of(name: str) -> str:
     facts = metadata.metadata(name)
     fields = ("License-Expression", "License", "Classifier")
     return "\n".join(text for field in fields for text in facts.get_all(field, []))
+
+
+def test_groups_of_rows_have_an_order() -> None:
+    """Polars gives groups in another order each time, and sums of them other last digits."""
+    assert unordered("rows.group_by('rank').agg(time)") == [1]
+    assert not unordered("rows.group_by('rank').agg(time).sort('rank')['time']")
+    assert not unordered("rows.group_by('rank', maintain_order=True).agg(time)")
+    folders = (PACKAGE, ROOT / "studies", ROOT / "bench")
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    places = {str(file): lines for file in files if (lines := unordered(file.read_text()))}
+    assert not places
+
+
+def unordered(source: str) -> list[int]:
+    """List the lines of groups that are neither kept in order nor sorted."""
+    tree = ast.parse(source)
+    parents = {part: whole for whole in ast.walk(tree) for part in ast.iter_child_nodes(whole)}
+
+    def is_sorted(node: ast.AST) -> bool:
+        above = parents[node]
+        if not isinstance(above, ast.Attribute | ast.Call | ast.Subscript):
+            return False
+        return (isinstance(above, ast.Attribute) and above.attr == "sort") or is_sorted(above)
+
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    groups = (
+        call
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "group_by"
+    )
+    kept = "maintain_order"
+    return [
+        group.lineno
+        for group in groups
+        if all(word.arg != kept for word in group.keywords) and not is_sorted(group)
+    ]

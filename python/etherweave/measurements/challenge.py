@@ -154,9 +154,9 @@ def _ring_times(rows: pl.DataFrame, facts: Facts) -> list[float]:
         seconds=pl.col("duration_ns") * 1e-9 / (2 * int(facts["loops"])),
     )
     slowest = (
-        kept.group_by("ring", "measurement", "rank")
+        kept.group_by("ring", "measurement", "rank", maintain_order=True)
         .agg(pl.col("seconds").min())
-        .group_by("ring", "measurement")
+        .group_by("ring", "measurement", maintain_order=True)
         .agg(pl.col("seconds").max())
     )
     rings = slowest.group_by("ring").agg(pl.col("seconds").min()).sort("ring")["seconds"].to_numpy()
@@ -202,7 +202,7 @@ def _updates(facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     """Take MPIRandomAccess: all updates by the time of the slowest rank."""
     ranks = int(facts["ranks"])
     rounds = int(facts["rounds"]) * int(facts["iterations"])
-    times = _durations(rows.group_by("rank").agg(pl.col("duration_ns").sum()))
+    times = _durations(rows.group_by("rank", maintain_order=True).agg(pl.col("duration_ns").sum()))
     seconds = float(times.max()) / rounds
     return [
         ChallengeFigure("MPIRandomAccess", metrics.UPDATE_RATE, ranks, seconds, ranks * LOOK_AHEAD)
@@ -245,14 +245,16 @@ def means(rows: pl.DataFrame) -> Times:
 
 def of_slowest_rank(rows: pl.DataFrame) -> Times:
     """Return the times of all iterations of the rank that took longest, in order [s]."""
-    totals = rows.group_by("rank").agg(pl.col("duration_ns").sum())
+    totals = rows.group_by("rank", maintain_order=True).agg(pl.col("duration_ns").sum())
     slow = totals.sort("duration_ns", "rank", descending=[True, False])["rank"][0]
     return _durations(rows.filter(pl.col("rank") == slow).sort("iteration"))
 
 
 def slowest(rows: pl.DataFrame) -> Times:
     """Return the time of the slowest rank in each iteration [s]."""
-    return _durations(rows.group_by("iteration").agg(pl.col("duration_ns").max()))
+    return _durations(
+        rows.group_by("iteration", maintain_order=True).agg(pl.col("duration_ns").max())
+    )
 
 
 def _durations(rows: pl.DataFrame) -> Times:

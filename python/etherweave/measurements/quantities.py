@@ -490,7 +490,10 @@ def _moe(job: _Job) -> list[Quantity]:
     exchanges = list[Quantity]()
     for place, test in enumerate(("dispatch", "combine")):
         own = pl.col("iteration") % 2 == place
-        spans = (rows.filter(own).group_by("iteration").agg(span) for rows in job.frames)
+        spans = (
+            rows.filter(own).group_by("iteration", maintain_order=True).agg(span)
+            for rows in job.frames
+        )
         times = tuple(fmean(launch.get_column(launch.columns[-1])) for launch in spans)
         rates = tuple(loads["logical_bytes"][place] / time for time in times)
         sent = loads["network_tokens"] * loads["token_bytes"][place] / int(job.facts["tokens"])
@@ -594,7 +597,7 @@ def _checkpoint(job: _Job) -> list[Quantity]:
 
     start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("duration_ns")
     span = (end.max() - start.min()) * 1e-9
-    spans = (rows.group_by("iteration").agg(span) for rows in job.frames)
+    spans = (rows.group_by("iteration", maintain_order=True).agg(span) for rows in job.frames)
     times = tuple(fmean(launch.get_column(launch.columns[-1])) for launch in spans)
     size = int(job.facts["parameters"]) * int(job.facts["parameter_bytes"])
     ranks, test = int(job.facts["writers"]) + int(job.facts["servers"]), job.facts["access"]

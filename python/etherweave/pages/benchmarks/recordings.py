@@ -196,7 +196,7 @@ def _steps(
 ) -> Iterator[tuple[CounterKey, CounterSteps]]:
     columns = [column.name for column in family.columns]
     summed = table.group_by("thing", "time_ns").agg(pl.col(columns).sum()).sort("time_ns")
-    counted = table.group_by("thing").agg(pl.col(columns).count())
+    counted = table.group_by("thing", maintain_order=True).agg(pl.col(columns).count())
     known = {str(row.pop("thing")): row for row in counted.iter_rows(named=True)}
     for (thing,), own in summed.group_by("thing", maintain_order=True):
         times = (own["time_ns"] - zero).to_numpy() / 1e9
@@ -209,7 +209,7 @@ def _steps(
 def _processors(samples: pl.DataFrame) -> tuple[int, float | None]:
     """Count processors, and measure how busy the busiest was."""
     columns = [column.name for column in PROCESSOR.columns]
-    sums = samples.group_by("cpu").agg(pl.col(columns).sum())
+    sums = samples.group_by("cpu", maintain_order=True).agg(pl.col(columns).sum())
     total = sums.select(pl.sum_horizontal(columns)).to_series()
     known = sums.filter(total > 0).select(1 - pl.col(_IDLE) / pl.sum_horizontal(columns))
     busiest = known.to_series().max()

@@ -210,7 +210,9 @@ def _launches(rows: pl.DataFrame) -> str:
     """Return the least and the largest median of launches; nothing when there is only one."""
     if "launch" not in rows.columns or rows["launch"].n_unique() < 2:
         return "–"
-    medians = rows.group_by("launch").agg(pl.col("duration_ns").median())["duration_ns"]
+    medians = rows.group_by("launch", maintain_order=True).agg(pl.col("duration_ns").median())[
+        "duration_ns"
+    ]
     low, *_, high = (median / 1e3 for median in sorted(medians))
     return f"{low:,.5g} to {high:,.5g}"
 

@@ -86,10 +86,10 @@ def host_series(result: Result) -> Section | None:
         (pl.col(f"{direction}_pause_duration_ns") / pl.col("duration_ns")).max() * 100
         for direction in ("rx", "tx")
     )
-    sent = ports.group_by("time_ns", host="node").agg(
+    sent = ports.group_by("time_ns", host="node", maintain_order=True).agg(
         sent_gbps=gbps, paused=paused, pausing=pausing
     )
-    received = ports.group_by("time_ns", host="peer").agg(received_gbps=gbps)
+    received = ports.group_by("time_ns", host="peer", maintain_order=True).agg(received_gbps=gbps)
     for links in (sent, received):
         rows = rows.join(links, on=["time_ns", "host"], how="left", maintain_order="left")
     rows = rows.with_columns(
@@ -217,7 +217,9 @@ def _is_known(rows: pl.DataFrame, panel: Panel) -> bool:
 def _highest(rows: pl.DataFrame, column: str, most: int = LINES_MAX) -> list[str]:
     """Name the series with the highest values, in the order of the table."""
     order = rows["series"].unique(maintain_order=True).to_list()
-    tops = rows.group_by("series").agg(pl.col(column).max(), pl.col(column).sum().alias("sum"))
+    tops = rows.group_by("series", maintain_order=True).agg(
+        pl.col(column).max(), pl.col(column).sum().alias("sum")
+    )
     ranked = tops.sort(column, "sum", "series", descending=[True, True, False])
     names = set(ranked["series"].head(most).to_list())
     return [name for name in order if name in names]
