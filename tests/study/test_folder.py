@@ -183,6 +183,17 @@ def test_a_recorded_run_is_counted_by_the_bounds_of_now(folder: Path) -> None:
         read_record(folder)
 
 
+def test_figures_that_differ_from_the_record_are_named(folder: Path) -> None:
+    words = ("study", str(folder), "-o", str(folder.parent / "out"), "--threads", "1")
+    assert invoke(*words, "--fresh", "--record").exit_code == 0
+    assert "than recorded" not in invoke(*words).stdout
+    record = folder / "record.json"
+    facts = json.loads(record.read_text())
+    facts["computed"]["slow"] *= 1.001
+    record.write_text(json.dumps(facts))
+    assert "than recorded, by another version or measured: slow.\n" in invoke(*words).stdout
+
+
 def test_a_record_keeps_a_processor_time_of_a_few_milliseconds(folder: Path) -> None:
     # Workers that are warm, as those of this process, take 10 ms for a ping.
     write_record(StudyResult(load_study(folder), [], folder, taken_s={"ping.usual": 0.012}), 0.012)

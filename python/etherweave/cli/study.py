@@ -208,11 +208,28 @@ def _print(done: "StudyResult", every: bool) -> None:
         _print_checks(shown, declared.value_name)
     _print_tried(done.failed)
     print(f"{done.verdict}. {done.error_text}".rstrip())
+    _print_unlike_recorded(done)
     _print_not_run(done)
     for about, reason in done.unavailable.items():
         print(f"Not possible here: {about}: {reason}.")
     if not done.not_run:
         _print_assumptions(done.study.assumptions())
+
+
+def _print_unlike_recorded(done: "StudyResult") -> None:
+    """Name the figures that differ from those of the record, by which studies are listed."""
+    from etherweave.study import read_record
+
+    record = None if done.full else read_record(done.study.home)
+    recorded = {check.id: check.value for check in record.result.checks} if record else {}
+    others = [
+        check.id
+        for check in done.checks
+        if check.id in recorded and not math.isclose(check.value, recorded[check.id], rel_tol=1e-9)
+    ]
+    if others := [name for name in others if math.isfinite(recorded[name])]:
+        text = f"Other figures than recorded, by another version or measured: {', '.join(others)}."
+        print(textwrap.fill(text, 100, subsequent_indent="  "))
 
 
 def _print_not_run(done: "StudyResult") -> None:
