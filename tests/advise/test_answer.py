@@ -473,7 +473,7 @@ def test_the_verb_prints_the_ranking_json_and_a_page(tmp_path: Path) -> None:
     for text in ("1  fast", "2  slow", "[USD, example]", "Not modelled:", "would be level at"):
         assert text in done.stdout
     page = (tmp_path / "page" / "report.html").read_text()
-    assert "Prices are examples, no offers" in page and "What is not known" not in page
+    assert "Prices are placeholders" in page and "What is not known" not in page
     done = run_here("advise", path, "-o", tmp_path / "out", "--json")
     document = json.loads(done.stdout)
     assert document["carried_out"] == 0

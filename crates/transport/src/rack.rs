@@ -186,7 +186,7 @@ impl<N: Copy> Rack<N> {
         None
     }
 
-    /// Takes out what has arrived of what was sent first.
+    /// Removes arrived transmissions from the front of the list, up to the oldest one that has not arrived.
     pub(super) fn forget_arrived(&mut self, has_arrived: impl Fn(ByteRange) -> bool) {
         while self.transmissions.front().is_some_and(|oldest| has_arrived(oldest.range)) {
             self.transmissions.pop_front();

@@ -83,7 +83,7 @@ def design(
         Scenario files, TOML, or with --find the request hosts=N[..M] radix=N [rate=100Gb/s]; M is
         twice N by default.
     side_by_side : --compare
-        Print several scenarios side by side, and which no other beats.
+        Compare several scenarios side by side and mark the Pareto-optimal ones.
     find
         Propose fabrics of every family with enough hosts, ranked.
     rank

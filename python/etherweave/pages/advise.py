@@ -42,7 +42,7 @@ def write_advice(answer: Answer, out: Path) -> Path:
     page.show([_ranking, _jobs, _prices, _unknowns, _missing, _bills], answer)
     best = answer.standings[0]
     lead = f"{best.fabric} comes first in {best.first:.0%} of {answer.samples} samples."
-    warnings = ["Prices are examples, no offers: replace them."] if is_example(answer) else []
+    warnings = ["Prices are placeholders: replace them by your own."] if is_example(answer) else []
     answers = [*answer.against, *answer.contrasts, *answer.hidden, *answer.overlapped]
     facts = [("Ranked by", answer.goal.replace("_", " ")), ("1 is", answer.baseline)]
     facts += [("Samples of each job", str(answer.samples)), ("Runs", f"{answer.runs:,}")]
@@ -117,7 +117,7 @@ def _prices(answer: Answer) -> Section | None:
     axes.invert_yaxis()
     axes.set_xlabel(literal(f"price [{_currency(answer)}]"))
     axes.legend(**ASIDE)
-    example = " Prices are examples, no offers." if is_example(answer) else ""
+    example = " Prices are placeholders." if is_example(answer) else ""
     return Section("prices", "What it costs", f"{priced[0].bill.book}.{example}", figure)
 
 

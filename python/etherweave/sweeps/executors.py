@@ -1,9 +1,9 @@
 """Executors of work: processes of this machine, a Dask cluster, arrays of Slurm.
 
 Work is a function's name and tasks, each a key and an argument, which JSON can write. Answers come
-in any order. A worker that dies is replaced and its task tried again; one whose core is another
-ends all. The process that asks keeps the answers; workers keep nothing, but for arrays of Slurm,
-whose answers are files: they outlive who asked, and are found by the next who does.
+in any order. A worker that dies is replaced and its task is tried again; a worker with a different
+core version aborts the run. The calling process keeps the answers and workers keep none, except for
+arrays of Slurm: their answers are files that outlast the calling process and are read by the next.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ class WorkerError(Exception):
 
 
 class ExecutorError(ValueError):
-    """Workers that cannot be had, or whose core is another."""
+    """Workers that cannot be started, or that have a different core version."""
 
 
 class Executor(NamedTuple):
@@ -67,7 +67,7 @@ class Executor(NamedTuple):
 
         The function is its module and name, as in ``"etherweave.sweeps.running:carry_out"``. Tasks
         are taken as workers become free. ``home`` is made when missing; all workers of Slurm see
-        it. Raises ``ExecutorError`` when a worker's core is another.
+        it. Raises ``ExecutorError`` when a worker's core differs.
         """
         for key, answer in self.carry_out(function, tasks, home, self.workers):
             if "refused" in answer:
