@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from etherweave.report.sweep import WITH_MODEL, draw_sweep, plot
+from etherweave.report.sweep import WITH_MODEL, draw_sweep, plot, with_unit
 from etherweave.report.sweep_page import write_sweep
 
 pytestmark = pytest.mark.usefixtures("workers_of_this_process")
@@ -53,6 +53,26 @@ def test_a_page_has_figures_that_differ_and_a_row_for_each_point(tmp_path: Path)
     assert '<section id="jobs_halo_mean_us">' in text
     assert "pauses" not in text.partition("<script")[0], "equal in all runs"
     assert text.count("<td>1MiB</td>") == 1
+
+
+def test_a_page_begins_with_what_the_tool_of_a_benchmark_prints(tmp_path: Path) -> None:
+    calls = "benchmarks.halo.request_response"
+    runs = RUNS.with_columns(
+        pl.col("jobs.halo.mean_us").alias(f"{calls}.mean.round_trip_us"),
+        (2 * pl.col("jobs.halo.mean_us")).alias(f"{calls}.p95.round_trip_us"),
+        (1e6 / pl.col("jobs.halo.mean_us")).alias(f"{calls}.transaction_rate_per_s"),
+    )
+    axes = ["switch.buffer", "seed"]
+    text = write_sweep({"a": runs}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
+    assert f'<p class="lead">{calls}.mean.round_trip [us]: from 2 at ' in text
+    assert "p95" not in text and "transaction_rate" not in text
+    text = write_sweep({"a": runs}, ["seed"], "seeds", "6 runs.", {}, tmp_path).read_text()
+    assert f'<p class="lead">{calls}.mean.round_trip [us]: 6 (95 %: ' in text
+
+
+def test_the_end_of_a_name_is_its_unit() -> None:
+    assert with_unit("a.message_rate_per_s") == "a.message_rate [1/s]"
+    assert [with_unit(name) for name in ("end_ns", "fabric_share")] == ["end [ns]", "fabric_share"]
 
 
 def test_a_page_says_which_axis_changes_a_figure_most(tmp_path: Path) -> None:

@@ -67,6 +67,38 @@ def test_the_dataset_has_a_row_for_each_point_with_axes_and_figures(dataset: Pat
     ]
 
 
+BENCHMARKS = """\
+topology.single_switch.hosts = 4
+transport.roce = {}
+
+[[job]]
+name = "a.b"
+workload.osu_latency = { bytes = "8B", iterations = 3 }
+
+[[job]]
+name = "c"
+workload.osu_bw = { bytes = "4KiB", pairs = 1, window = 8, iterations = 3 }
+
+[[sweep.axis]]
+key = "switch.latency"
+values = ["100ns"]
+"""
+
+
+def test_the_dataset_has_what_the_tools_of_benchmarks_print(dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(BENCHMARKS)
+    sweep(load_sweep(tmp_path / "a.toml"), tmp_path / "out", executor("local", 1))
+    (row,) = SweepStore(tmp_path / "out").table().to_dicts()
+    words = ("run", tmp_path / "a.toml", "-s", "switch.latency=100ns", "--json")
+    printed = json.loads(run_here(*words, code=0).stdout)["benchmarks"]
+    assert {name: value for name, value in row.items() if name.startswith("benchmarks.")} == {
+        "benchmarks.a.b.osu_latency.latency_us": pytest.approx(1e6 * printed[0]["value"]),
+        "benchmarks.c.osu_bw.bandwidth_gbps": pytest.approx(8e-9 * printed[1]["value"]),
+    }
+    columns = SweepStore(dataset).table().columns
+    assert not any(name.startswith("benchmarks.") for name in columns), "an incast has none"
+
+
 def test_polars_duckdb_and_pandas_read_the_dataset_with_its_axes(dataset: Path) -> None:
     import duckdb
 

@@ -324,6 +324,17 @@ def test_no_interval_is_faster_than_the_link() -> None:
     assert together_of("jobs.pair.mean_us", times, still) is not None
 
 
+def test_what_a_tool_prints_has_the_error_of_the_model_in_its_job() -> None:
+    rows = {f"conditions.{job}": "latency; to 64 B; benchmark not fitted; 0" for job in ("a", "a.b")}
+    errors = errors_in([rows] * 8)
+    times = [1.0] * 8
+    assert together_of("benchmarks.a.b.osu_latency.latency_us", times, errors) == together_of(
+        "jobs.a.b.mean_us", times, errors
+    )
+    assert together_of("benchmarks.a.training.imbalance_of_stages_us", times, errors) is None
+    assert together_of("benchmarks.c.osu_latency.latency_us", times, errors) is None
+
+
 def test_samples_of_a_bandwidth_stay_within_the_link(tmp_path: Path) -> None:
     scenario = {
         "interconnect": {"profile": "infiniband-edr"},

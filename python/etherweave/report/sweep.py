@@ -373,14 +373,22 @@ def _ordered(column: pl.Series) -> list[Any]:
     return values if unit is None else sorted(values, key=places.__getitem__)
 
 
-_SUFFIXES = {"us": "us", "ns": "ns", "ms": "ms", "s": "s", "gbps": "Gb/s", "bytes": "B"}
+_SUFFIXES = {
+    "per_s": "1/s",
+    "us": "us",
+    "ns": "ns",
+    "ms": "ms",
+    "s": "s",
+    "gbps": "Gb/s",
+    "bytes": "B",
+}
 """Units at the ends of names of figures."""
 
 
 def with_unit(name: str) -> str:
     """Write the unit at the end of a name as a unit."""
-    head, _, tail = name.rpartition("_")
-    return f"{head} [{_SUFFIXES[tail]}]" if head and tail in _SUFFIXES else name
+    tail = next((own for own in _SUFFIXES if name.endswith(f"_{own}")), None)
+    return f"{name.removesuffix(f'_{tail}')} [{_SUFFIXES[tail]}]" if tail else name
 
 
 def _ends(y: str, columns: Sequence[str]) -> list[pl.Expr]:

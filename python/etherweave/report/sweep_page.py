@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from etherweave.measurements.benchmark_lines import main_columns
 from etherweave.report import sweep
 from etherweave.report.page import Front, Page
 from etherweave.report.replicated import sentences
@@ -76,8 +77,9 @@ def is_key(axis: str) -> bool:
 
 
 def _figures(rows: pl.DataFrame) -> list[str]:
-    """Name the figures that differ between runs: times of jobs first."""
-    names = [column for column in rows.columns if column.endswith(TIMES)]
+    """Name the figures that differ between runs: those of benchmarks first, then times of jobs."""
+    names = main_columns(rows.columns)
+    names += [column for column in rows.columns if column.endswith(TIMES)]
     names += [other for other in OTHERS if other in rows.columns]
     return [name for name in names if rows[name].drop_nulls().n_unique() > 1]
 

@@ -16,6 +16,7 @@ from etherweave.api.scenario import ScenarioSource, literals
 from etherweave.api.simulation import ScenarioError
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.extend import described_fault, extensions_of, load_extensions
+from etherweave.measurements.benchmark_lines import benchmark_columns
 from etherweave.sweeps import cost
 from etherweave.sweeps.executors import Executor, Task, WorkerError, executor
 from etherweave.sweeps.points import Run, Sweep, SweepError, load_sweep
@@ -202,6 +203,7 @@ def carry_out(task: Sequence[Any]) -> Record:
         message = f"{fault['message']} ({fault['place']})"
     figures |= _flat("skipped.", summary.get("skipped", {}))
     figures |= _flat("", overview(result))
+    figures |= benchmark_columns(result)
     record = _record(summary["finished"], message, figures, time.thread_time() - start)
     modes = {"fidelity": fidelity(done.resolved), "fidelity_error_max": error_max(summary)}
     return {**record, **modes}
