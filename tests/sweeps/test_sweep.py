@@ -282,6 +282,7 @@ def test_a_dry_run_leaves_mistakes_of_single_points_to_the_sweep(tmp_path: Path)
     [
         (("x=job.0.workload.incast.sources", "y=goodput_gbps", "by=seed"), 0, "plot.svg"),
         (("x=sources", "y=goodput_gbps"), 2, "nearest: job.0.workload.incast.sources"),
+        (("x=message", "y=goodput_gbps"), 2, "x=message: no value in any row; nearest: job.0.w"),
         (("x=seed",), 2, "no y"),
         (("z=seed",), 2, "expected x=COLUMN"),
         (("seed",), 2, "expected x=COLUMN"),
@@ -339,6 +340,17 @@ def test_many_panels_are_refused_with_what_would_make_them_fewer(dataset: Path) 
     columns = {"x": SOURCES, "y": "goodput_gbps"}
     with pytest.raises(ValueError, match=rf"72 panels of {MESSAGE}, run_number; expected at most"):
         draw_sweep(table, columns, dataset / "none.svg", axes)
+
+
+def test_unknown_columns_are_named_before_panels_are_counted(dataset: Path) -> None:
+    store = SweepStore(dataset)
+    table = store.table().with_columns(run_number=pl.int_range(pl.len()))
+    axes = [*store.axes(), "run_number"]
+    for name, column in {"x": SOURCES[:-1], "y": "goodput", "by": "seeds"}.items():
+        columns = {"x": SOURCES, "y": "goodput_gbps", name: column}
+        near = {"x": SOURCES, "y": "goodput_gbps", "by": "seed"}[name]
+        with pytest.raises(ValueError, match=rf"^{name}={column}: no such column; nearest: {near}"):
+            draw_sweep(table, columns, dataset / "none.svg", axes)
 
 
 @pytest.mark.parametrize("verb", ["status", "plot"])
