@@ -168,7 +168,11 @@ def test_runs_that_fail_are_rows_with_their_message(tmp_path: Path) -> None:
     assert "sources: 0" in result[0]
     assert set(rows.filter(pl.col("message") != "")["ended"]) == {"mistake"}
     # A mistake is a result: it is not carried out again.
-    assert sweep(load_sweep(path), tmp_path / "out").carried_out == 0
+    again = sweep(load_sweep(path), tmp_path / "out")
+    assert again.carried_out == 0
+    assert repr(again).startswith(
+        "<SweepResult: 9 of 9 runs finished, 0 of them now, 6 failed, in "
+    )
 
 
 @pytest.mark.processes

@@ -62,9 +62,12 @@ class SweepResult:
         return SweepStore(self.dataset.parent).results()
 
     def __repr__(self) -> str:
-        """Say how many runs have ended, and where their figures are."""
+        """Say how many runs have ended and failed, and where their figures are."""
         ended = f"{self.status.finished} of {self.status.runs} runs finished"
-        return f"<SweepResult: {ended}, {self.carried_out} of them now, in {self.dataset}>"
+        counts = {"failed": self.status.failed, "lost": self.status.lost}
+        others = "".join(f", {count} {name}" for name, count in counts.items() if count)
+        now = f"{self.carried_out} of them now{others}"
+        return f"<SweepResult: {ended}, {now}, in {self.dataset}>"
 
 
 def sweep(
@@ -97,7 +100,8 @@ def sweep(
     Raises
     ------
     SweepError
-        When every point has a mistake, all runs are lost, or another sweep uses the directory.
+        When no point is a valid scenario, all runs are lost, or another sweep uses the directory.
+        Runs that fail are rows of the dataset, and ``status.failed`` counts them.
     ExecutorError
         When a worker's core is another than that of this process.
     OSError
