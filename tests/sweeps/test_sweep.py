@@ -335,6 +335,8 @@ def test_a_table_of_runs_is_written_for_spreadsheets(dataset: Path, tmp_path: Pa
     assert done.stdout.strip() == str(tmp_path / "runs.csv")
     table = pl.read_csv(tmp_path / "runs.csv")
     assert table.height == RUNS and MESSAGE in table.columns and table["seed"].max() == 2
+    refused = run_here("sweep", "table", dataset, "--intervals", code=2)
+    assert f"{dataset}: no samples; expected a sweep with --samples" in refused.stderr
 
 
 def test_many_panels_are_refused_with_what_would_make_them_fewer(dataset: Path) -> None:
