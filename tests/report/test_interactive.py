@@ -39,6 +39,16 @@ def test_a_line_keeps_its_points_name_and_colour() -> None:
     assert (line["name"], line["colour"], line["mode"]) == ("a", "#0072b2", "lines")
 
 
+def test_the_title_of_a_legend_is_kept() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([1, 2], [3, 4], label="2")
+    axes.legend(title=r"a\$b")
+    assert (figure_values(figure) or {})["legend"] == "a$b"
+    axes.legend()
+    assert "legend" not in (figure_values(figure) or {})
+
+
 def test_many_points_keep_the_lowest_and_the_highest() -> None:
     values = np.zeros(100_000)
     values[[77, 54_321]] = -5, 9

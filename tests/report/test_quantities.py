@@ -132,6 +132,13 @@ def test_a_lone_request_takes_its_prompt_its_bytes_and_a_step() -> None:
     assert pushed["", "fabric_share"] == pytest.approx(share, rel=1e-3)
 
 
+def test_a_run_that_ends_before_the_combine_has_the_dispatch_alone() -> None:
+    job = {"name": "m", "workload": {"moe": {"ranks": 8}}}
+    topology = {"single_switch": {"hosts": 8}}
+    result = etherweave.run({"topology": topology, "run": {"end": "2ms"}, "job": [job]})
+    assert {figure.test for figure in quantities(result)} == {"dispatch"}
+
+
 def test_layers_that_leave_early_hide_all_but_the_last() -> None:
     value, layers = lone()["mean", "transfer"], lone(layers=8)["mean", "transfer"]
     # A tenth of the bytes is left when the prompt is computed: its 209.8 ms hide the others.

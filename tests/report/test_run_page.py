@@ -156,6 +156,44 @@ def test_a_legend_is_in_view_on_a_narrow_screen(
 
 
 @pytest.mark.needs("chromium")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_legend_has_its_title_above_the_panel(width: int, tmp_path: Path) -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    for hosts in (2, 4, 8):
+        axes.plot([0, 1], [0, hosts], label=f"{hosts}")
+    axes.legend(title="job.0.workload.incast.sources")
+    written_page = page.Page(tmp_path)
+    written_page.show([lambda _: Section("lines", "Lines", "", figure)], None)
+    own = written_page.write(page.Front("lines", "Three lines."), [])
+    with chromium(tmp_path / "profile") as browser:
+        browser.open(own.as_uri(), width=width)
+        browser.wait_for("document.querySelectorAll('.legend .traces').length == 3")
+        title = "document.querySelector('.legendtitletext')"
+        assert browser.value(f"{title}.textContent") == "job.0.workload.incast.sources"
+        boxes = ", ".join(
+            f"{box}.getBoundingClientRect()"
+            for box in (
+                "document.querySelector('.legend')",
+                "document.querySelector('.plot .nsewdrag')",
+            )
+        )
+        assert browser.value(f"(([legend, panel]) => legend.bottom <= panel.top)([{boxes}])")
+
+
+@pytest.mark.needs("chromium")
+def test_a_long_name_of_a_section_is_in_view_on_a_narrow_screen(tmp_path: Path) -> None:
+    written_page = page.Page(tmp_path)
+    title = "benchmarks.requests.request_response.mean.round_trip [us]"
+    written_page.show([lambda _: Section("trips", title, "", tables=[])], None)
+    own = written_page.write(page.Front("trips", "A long name."), [])
+    with chromium(tmp_path / "profile") as browser:
+        browser.open(own.as_uri(), width=390)
+        browser.wait_for("document.querySelectorAll('h2').length > 0")
+        assert browser.value("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.needs("chromium")
 def test_panels_below_each_other_have_the_names_of_the_first(tmp_path: Path) -> None:
     figure = Figure(figsize=(9, 2))
     for axes, names in zip(figure.subplots(1, 2), (["a", "b"], ["", ""]), strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from etherweave.report.sweep import WITH_MODEL, draw_sweep, plot
+from etherweave.report.sweep import WITH_MODEL, draw_sweep, plot, with_unit
 from etherweave.report.sweep_page import write_sweep
 
 pytestmark = pytest.mark.usefixtures("workers_of_this_process")
@@ -49,10 +49,42 @@ def test_a_page_has_figures_that_differ_and_a_row_for_each_point(tmp_path: Path)
         {"a": RUNS}, ["switch.buffer", "seed"], "a sweep", "6 of 6 runs.", {}, tmp_path
     )
     text = page.read_text()
-    assert "jobs.halo.mean [us]: from 2 at switch.buffer = 1MiB to 10 at" in text
+    assert '"lead">halo.mean [us]: from 2 at buffer = 1MiB to 10 at buffer = 2MiB.</p>' in text
     assert '<section id="jobs_halo_mean_us">' in text
     assert "pauses" not in text.partition("<script")[0], "equal in all runs"
     assert text.count("<td>1MiB</td>") == 1
+
+
+def test_a_page_begins_with_what_the_tool_of_a_benchmark_prints(tmp_path: Path) -> None:
+    calls = "benchmarks.halo.request_response"
+    runs = RUNS.with_columns(
+        pl.col("jobs.halo.mean_us").alias(f"{calls}.mean.round_trip_us"),
+        (2 * pl.col("jobs.halo.mean_us")).alias(f"{calls}.p95.round_trip_us"),
+        (1e6 / pl.col("jobs.halo.mean_us")).alias(f"{calls}.transaction_rate_per_s"),
+    )
+    axes = ["switch.buffer", "seed"]
+    text = write_sweep({"a": runs}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
+    assert '<p class="lead">mean.round_trip [us]: from 2 at buffer = ' in text
+    assert "p95" not in text and "transaction_rate" not in text
+    text = write_sweep({"a": runs}, ["seed"], "seeds", "6 runs.", {}, tmp_path).read_text()
+    assert f'<p class="lead">{calls}.mean.round_trip [us]: 6 (95 %: ' in text
+
+
+def test_a_page_has_whole_keys_where_their_ends_are_alike(tmp_path: Path) -> None:
+    same = pl.col("jobs.halo.mean_us")
+    runs = RUNS.rename({"switch.buffer": "job.0.start"}).with_columns(
+        pl.col("seed").alias("job.1.start"),
+        same.alias("benchmarks.halo.osu_latency.latency_us"),
+        same.alias("benchmarks.other.osu_latency.latency_us"),
+    )
+    axes = ["job.0.start", "job.1.start"]
+    text = write_sweep({"a": runs}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
+    assert "halo.osu_latency.latency [us]: from 1 at job.0.start = 1MiB, job.1.start =" in text
+
+
+def test_the_end_of_a_name_is_its_unit() -> None:
+    assert with_unit("a.message_rate_per_s") == "a.message_rate [1/s]"
+    assert [with_unit(name) for name in ("end_ns", "fabric_share")] == ["end [ns]", "fabric_share"]
 
 
 def test_a_page_says_which_axis_changes_a_figure_most(tmp_path: Path) -> None:
@@ -67,9 +99,7 @@ def test_a_page_says_which_axis_changes_a_figure_most(tmp_path: Path) -> None:
     axes = ["routing", "topology.fat_tree.cores", "seed"]
     text = write_sweep({"a": runs}, axes, "a sweep", "4 of 4 runs.", {}, tmp_path).read_text()
     # 7.5 to 1.5 over the routings, 5 to 4 over the cores.
-    assert (
-        "means differ by a factor of 5 over routing, of 1.25 over topology.fat_tree.cores." in text
-    )
+    assert "means differ by a factor of 5 over routing, of 1.25 over cores." in text
     assert "Means over seeds" not in text
     axis = plot(runs, "topology.fat_tree.cores", "jobs.halo.mean_us", "routing").axes[0].xaxis
     assert [place for place in axis.get_majorticklocs() if 1 <= place <= 4] == [1, 2, 3, 4]
@@ -87,7 +117,7 @@ def test_a_page_compares_no_axes_where_a_point_has_failed(tmp_path: Path) -> Non
     axes = ["routing", "topology.fat_tree.cores", "seed"]
     for rows in (runs, runs.drop_nulls()):
         text = write_sweep({"a": rows}, axes, "a sweep", "3 runs.", {}, tmp_path).read_text()
-        assert "jobs.halo.mean [us]: from 2 at" in text
+        assert "halo.mean [us]: from 2 at" in text
         assert "by a factor of" not in text
 
 
@@ -147,7 +177,7 @@ def test_a_page_draws_over_amounts_rather_than_names(tmp_path: Path) -> None:
     axes = ["profile", "switch.buffer"]
     page = write_sweep({"a": table}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
     assert '"label": "switch.buffer [B]"' in page
-    assert '<p class="lead">jobs.halo.mean [us]: from 1 at ' in page
+    assert '<p class="lead">halo.mean [us]: from 1 at ' in page
 
 
 def test_names_of_sizes_are_powers_of_two_and_do_not_touch() -> None:

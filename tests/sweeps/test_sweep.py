@@ -67,6 +67,38 @@ def test_the_dataset_has_a_row_for_each_point_with_axes_and_figures(dataset: Pat
     ]
 
 
+BENCHMARKS = """\
+topology.single_switch.hosts = 4
+transport.roce = {}
+
+[[job]]
+name = "a.b"
+workload.osu_latency = { bytes = "8B", iterations = 3 }
+
+[[job]]
+name = "c"
+workload.osu_bw = { bytes = "4KiB", pairs = 1, window = 8, iterations = 3 }
+
+[[sweep.axis]]
+key = "switch.latency"
+values = ["100ns"]
+"""
+
+
+def test_the_dataset_has_what_the_tools_of_benchmarks_print(dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(BENCHMARKS)
+    sweep(load_sweep(tmp_path / "a.toml"), tmp_path / "out", executor("local", 1))
+    (row,) = SweepStore(tmp_path / "out").table().to_dicts()
+    words = ("run", tmp_path / "a.toml", "-s", "switch.latency=100ns", "--json")
+    printed = json.loads(run_here(*words, code=0).stdout)["benchmarks"]
+    assert {name: value for name, value in row.items() if name.startswith("benchmarks.")} == {
+        "benchmarks.a.b.osu_latency.latency_us": pytest.approx(1e6 * printed[0]["value"]),
+        "benchmarks.c.osu_bw.bandwidth_gbps": pytest.approx(8e-9 * printed[1]["value"]),
+    }
+    columns = SweepStore(dataset).table().columns
+    assert not any(name.startswith("benchmarks.") for name in columns), "an incast has none"
+
+
 def test_polars_duckdb_and_pandas_read_the_dataset_with_its_axes(dataset: Path) -> None:
     import duckdb
 
@@ -136,7 +168,11 @@ def test_runs_that_fail_are_rows_with_their_message(tmp_path: Path) -> None:
     assert "sources: 0" in result[0]
     assert set(rows.filter(pl.col("message") != "")["ended"]) == {"mistake"}
     # A mistake is a result: it is not carried out again.
-    assert sweep(load_sweep(path), tmp_path / "out").carried_out == 0
+    again = sweep(load_sweep(path), tmp_path / "out")
+    assert again.carried_out == 0
+    assert repr(again).startswith(
+        "<SweepResult: 9 of 9 runs finished, 0 of them now, 6 failed, in "
+    )
 
 
 @pytest.mark.processes
@@ -250,6 +286,7 @@ def test_a_dry_run_leaves_mistakes_of_single_points_to_the_sweep(tmp_path: Path)
     [
         (("x=job.0.workload.incast.sources", "y=goodput_gbps", "by=seed"), 0, "plot.svg"),
         (("x=sources", "y=goodput_gbps"), 2, "nearest: job.0.workload.incast.sources"),
+        (("x=message", "y=goodput_gbps"), 2, "x=message: no value in any row; nearest: job.0.w"),
         (("x=seed",), 2, "no y"),
         (("z=seed",), 2, "expected x=COLUMN"),
         (("seed",), 2, "expected x=COLUMN"),
@@ -298,6 +335,8 @@ def test_a_table_of_runs_is_written_for_spreadsheets(dataset: Path, tmp_path: Pa
     assert done.stdout.strip() == str(tmp_path / "runs.csv")
     table = pl.read_csv(tmp_path / "runs.csv")
     assert table.height == RUNS and MESSAGE in table.columns and table["seed"].max() == 2
+    refused = run_here("sweep", "table", dataset, "--intervals", code=2)
+    assert f"{dataset}: no samples; expected a sweep with --samples" in refused.stderr
 
 
 def test_many_panels_are_refused_with_what_would_make_them_fewer(dataset: Path) -> None:
@@ -307,6 +346,17 @@ def test_many_panels_are_refused_with_what_would_make_them_fewer(dataset: Path) 
     columns = {"x": SOURCES, "y": "goodput_gbps"}
     with pytest.raises(ValueError, match=rf"72 panels of {MESSAGE}, run_number; expected at most"):
         draw_sweep(table, columns, dataset / "none.svg", axes)
+
+
+def test_unknown_columns_are_named_before_panels_are_counted(dataset: Path) -> None:
+    store = SweepStore(dataset)
+    table = store.table().with_columns(run_number=pl.int_range(pl.len()))
+    axes = [*store.axes(), "run_number"]
+    for name, column in {"x": SOURCES[:-1], "y": "goodput", "by": "seeds"}.items():
+        columns = {"x": SOURCES, "y": "goodput_gbps", name: column}
+        near = {"x": SOURCES, "y": "goodput_gbps", "by": "seed"}[name]
+        with pytest.raises(ValueError, match=rf"^{name}={column}: no such column; nearest: {near}"):
+            draw_sweep(table, columns, dataset / "none.svg", axes)
 
 
 @pytest.mark.parametrize("verb", ["status", "plot"])

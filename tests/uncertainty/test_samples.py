@@ -324,6 +324,19 @@ def test_no_interval_is_faster_than_the_link() -> None:
     assert together_of("jobs.pair.mean_us", times, still) is not None
 
 
+def test_what_a_tool_prints_has_the_error_of_the_model_in_its_job() -> None:
+    rows = {
+        f"conditions.{job}": "latency; to 64 B; benchmark not fitted; 0" for job in ("a", "a.b")
+    }
+    errors = errors_in([rows] * 8)
+    times = [1.0] * 8
+    assert together_of("benchmarks.a.b.osu_latency.latency_us", times, errors) == together_of(
+        "jobs.a.b.mean_us", times, errors
+    )
+    assert together_of("benchmarks.a.training.imbalance_of_stages_us", times, errors) is None
+    assert together_of("benchmarks.c.osu_latency.latency_us", times, errors) is None
+
+
 def test_samples_of_a_bandwidth_stay_within_the_link(tmp_path: Path) -> None:
     scenario = {
         "interconnect": {"profile": "infiniband-edr"},
@@ -407,7 +420,7 @@ def test_samples_at_every_point_of_a_sweep_are_pairs(tmp_path: Path) -> None:
     assert outside[0][0] == pytest.approx(outer.min())
     assert outside[1][1] == pytest.approx(outer.max())
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "at topology.single_switch.cable = 3m to" in page, "what samples draw names no point"
+    assert "at cable = 3m to" in page, "what samples draw names no point"
     with pytest.raises(UncertaintyError, match="samples: 4; expected 8"):
         sampled_sweep(load_sweep(file), 4)
 

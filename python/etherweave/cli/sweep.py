@@ -259,7 +259,8 @@ def table_verb(home: Home, *, output: Path | None = None, intervals: bool = Fals
         if intervals:
             from etherweave.uncertainty.sampled_sweeps import intervals_at_points
 
-            table = intervals_at_points(table, store.axes())
+            with mistakes(ValueError, before=f"{home}: "):
+                table = intervals_at_points(table, store.axes())
         write_table(path, table)
         print(path)
 

@@ -38,7 +38,7 @@ def tables(
     output : -o PATH
         Directory for CSV, file for a workbook; default: RESULT, RESULT/tables.xlsx.
     form
-        Kind of the files.
+        Kind of the files; an output that ends in .xlsx is a workbook.
     only : --only NAME
         Write this table alone, or print its columns; repeatable.
     columns
@@ -68,13 +68,11 @@ def _write(result: Path, output: Path | None, form: Form, only: Sequence[str] | 
         if unknown := sorted(set(only or ()) - set(loaded.tables)):
             reject(f"--only {unknown[0]}: expected one of {', '.join(sorted(loaded.tables))}")
         written = {name: loaded.to_polars(name) for name in sorted(only or loaded.tables)}
-        if form is Form.XLSX:
+        if form is Form.XLSX or (output and output.suffix.lower() == ".xlsx"):
             path = output_file("--output", output or result / "tables.xlsx", ".xlsx")
             assert path is not None, "an output has a default"
             write_workbook(path, written)
             print(path)
         else:
-            if output and output.suffix.lower() == ".xlsx":
-                reject(f"{output}: expected a directory for CSV; --form xlsx writes a workbook")
             for path in write_csv(directory(output or result), written):
                 print(path)

@@ -2,17 +2,31 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from etherweave.api.results import Result
-from etherweave.api.units import amount
+from etherweave.api.units import Unit, amount
 from etherweave.measurements.metrics import FIRST_TOKEN_TIME, ITERATION_TIME, ROUND_TRIP
 from etherweave.measurements.quantities import Quantity, quantities
 
 _SINGLE_FIGURE_TOOLS = ("osu_", "IMB-")  # Beginnings of tools that print a bare number.
 _TOOL_UNITS = {"s": (1e6, "us"), "B/s": (1e-6, "MB/s"), "1/s": (1, "messages/s")}
 """Scale and name of a unit, as the OSU Micro-Benchmarks and IMB print it."""
+
+_COLUMN_UNITS = {
+    Unit.SECONDS: (1e6, "_us"),
+    Unit.BYTES_PER_SECOND: (8e-9, "_gbps"),
+    Unit.PER_SECOND: (1.0, "_per_s"),
+    Unit.BYTES: (1.0, "_bytes"),
+    Unit.COUNT: (1.0, ""),
+}
+"""Scale and end of the name of a column, by the unit of its metric."""
+_MAIN_COLUMN = re.compile(
+    r"^benchmarks\.(?!.*[._]p(50|95)\.).*\.(latency|round_trip|call_time|elapsed|\w*bandwidth\w*|"
+    r"time_to_first_token|time_between_tokens|goodput|flop_rate|update_rate)_(us|gbps|per_s)$"
+)
+"""Columns of times and rates, without their parts, medians and 95th percentiles."""
 
 
 def benchmark_figures(result: Result) -> list[Quantity]:
@@ -42,6 +56,22 @@ def benchmark_rows(result: Result) -> list[dict[str, Any]]:
         }
         for figure in benchmark_figures(result)
     ]
+
+
+def benchmark_columns(result: Result) -> dict[str, float]:
+    """Name the figures as columns of a dataset: ``benchmarks.a.osu_latency.latency_us``."""
+    columns = dict[str, float]()
+    for figure in benchmark_figures(result):
+        scale, end = _COLUMN_UNITS[figure.metric.unit]
+        tool = (figure.program, figure.test.replace(" ", "_"), f"{figure.metric.name}{end}")
+        name = ".".join(filter(None, ("benchmarks", figure.job, *tool)))
+        columns[name] = figure.median * scale
+    return columns
+
+
+def main_columns(names: Iterable[str]) -> list[str]:
+    """Return the names of columns that a reader of a benchmark wants first."""
+    return [name for name in names if _MAIN_COLUMN.search(name)]
 
 
 _STATISTIC = re.compile(r"(?P<service>.*?) ?\b(?P<statistic>mean|p\d+)")

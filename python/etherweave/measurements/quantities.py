@@ -489,11 +489,10 @@ def _moe(job: _Job) -> list[Quantity]:
     ranks, loads = int(job.facts["ranks"]), moe_loads(job.facts, job.seed)
     exchanges = list[Quantity]()
     for place, test in enumerate(("dispatch", "combine")):
-        own = pl.col("iteration") % 2 == place
-        spans = (
-            rows.filter(own).group_by("iteration", maintain_order=True).agg(span)
-            for rows in job.frames
-        )
+        launches = [rows.filter(pl.col("iteration") % 2 == place) for rows in job.frames]
+        if any(rows.is_empty() for rows in launches):  # The run ended before.
+            continue
+        spans = (rows.group_by("iteration", maintain_order=True).agg(span) for rows in launches)
         times = tuple(fmean(launch.get_column(launch.columns[-1])) for launch in spans)
         rates = tuple(loads["logical_bytes"][place] / time for time in times)
         sent = loads["network_tokens"] * loads["token_bytes"][place] / int(job.facts["tokens"])

@@ -73,7 +73,16 @@ def figure_values(figure: Figure) -> Values | None:
     if not shown or not all(map(_is_known, shown)):
         return None
     panels = [_panel(axes, figure.get_figheight()) for axes in shown]
-    return {"panels": panels} if any(panel["series"] for panel in panels) else None
+    if not any(panel["series"] for panel in panels):
+        return None
+    return {"panels": panels, **_legend_title(shown)}
+
+
+def _legend_title(shown: Iterable[Axes]) -> Values:
+    """Return the first title of a legend, which says what its names are values of."""
+    legends = [legend for axes in shown if (legend := axes.get_legend())]
+    titles = [text for legend in legends if (text := legend.get_title().get_text())]
+    return {"legend": _plain_text(titles[0])} if titles else {}
 
 
 def _is_known(axes: Axes) -> bool:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from etherweave.measurements.benchmark_lines import main_columns
 from etherweave.report.sweep import with_unit
 from etherweave.uncertainty.means import mean_interval
 from etherweave.uncertainty.together import SEED
 
 ENDS = (".slowdown_p99", ".slowdown_mean", ".mean_us", ".call_us")
-"""Ends of names of figures that have a sentence, in this order."""
+"""Ends of names of figures that have a sentence, in this order, after those of benchmarks."""
 FIGURES_MAX = 6  # Largest number of figures with a sentence.
 
 
@@ -30,7 +31,8 @@ def _figures(rows: pl.DataFrame) -> list[str]:
         name for end in ENDS for name in rows.columns if name.endswith(end) and name.count(".") == 2
     ]
     own = [name for name in names if not (name[:8] == "streams." and name.split(".")[1] in flows)]
-    return [name for name in own if rows[name].drop_nulls().n_unique() > 1]
+    known = [*main_columns(rows.columns), *own]
+    return [name for name in known if rows[name].drop_nulls().n_unique() > 1]
 
 
 def _sentence(name: str, tables: Mapping[str, pl.DataFrame]) -> str:

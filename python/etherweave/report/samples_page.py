@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 from matplotlib.figure import Figure
 
+from etherweave.measurements.benchmark_lines import main_columns
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, SERIES, literal
@@ -37,10 +38,11 @@ def write_samples(
     varying = [figure for figure in figures if figure.varies or figure.together]
     page = Page(out)
     page.show([_intervals], varying)
-    drawn = [figure for figure in figures if figure.varies and figure.name.endswith(DRAWN)]
+    main = main_columns(table.columns)
+    drawn = [row for row in figures if row.varies and row.name.endswith((*main, *DRAWN))]
     for figure in drawn[:DRAWN_MAX]:
         page.show([partial(_drawn, values=samples[figure.name].to_list())], figure)
-    sentences = [_sentence(figure) for figure in varying if figure.name.endswith(TIMES)]
+    sentences = [_sentence(row) for row in varying if row.name.endswith((*main, *TIMES))]
     count = f"{len(samples):,} samples of what is not known, and of seeds."
     texts = [*sentences, count, progress]
     return page.write(Front(title, texts[0], texts[1:]), [])

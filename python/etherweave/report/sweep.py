@@ -62,10 +62,12 @@ def draw_sweep(
             raise ValueError(f"no {role}; expected {role}=COLUMN")
     roles = {name: columns[name] for name in ("x", "y", "by") if name in columns}
     averaged = [name for name in columns.get("mean", "").split(",") if name]
+    _check({f"{role}={name}": name for role, name in roles.items()}, table)
+    _check({f"mean={name}": name for name in averaged}, table)
+    _check_values("x", roles["x"], table)
     for name, value in columns.items():
         if name not in (*roles, "mean"):
             table = selected(table, name, value)
-    _check({f"mean={name}": name for name in averaged}, table)
     # The keys that samples draw are those of one point.
     points = table.filter(pl.col(SAMPLE) < 0) if SAMPLE in table.columns else table
     left = [
@@ -133,8 +135,21 @@ def selected(table: pl.DataFrame, name: str, value: str) -> pl.DataFrame:
 def _check(columns: Mapping[str, str], table: pl.DataFrame) -> None:
     for role, name in columns.items():
         if name not in table.columns:
-            near = difflib.get_close_matches(name, table.columns, 3, 0.3) or table.columns[:8]
-            raise ValueError(f"{role}: no such column; nearest: {', '.join(near)}")
+            raise ValueError(f"{role}: no such column; nearest: {_nearest(name, table)}")
+
+
+def _check_values(role: str, name: str, table: pl.DataFrame) -> None:
+    """Refuse a column of empty texts alone, as that of messages is where all runs ended well."""
+    if table[name].dtype == pl.String and not any(table[name]):
+        raise ValueError(f"{role}={name}: no value in any row; nearest: {_nearest(name, table)}")
+
+
+def _nearest(name: str, table: pl.DataFrame) -> str:
+    """List columns that have the name as a part, and those that are written much alike."""
+    others = [own for own in table.columns if own != name]
+    near = [own for own in others if name in own.split(".")]
+    near += difflib.get_close_matches(name, others, 3, 0.3)
+    return ", ".join([*dict.fromkeys(near)][:3] or others[:8])
 
 
 class Plot(Figure):
@@ -373,14 +388,22 @@ def _ordered(column: pl.Series) -> list[Any]:
     return values if unit is None else sorted(values, key=places.__getitem__)
 
 
-_SUFFIXES = {"us": "us", "ns": "ns", "ms": "ms", "s": "s", "gbps": "Gb/s", "bytes": "B"}
+_SUFFIXES = {
+    "per_s": "1/s",
+    "us": "us",
+    "ns": "ns",
+    "ms": "ms",
+    "s": "s",
+    "gbps": "Gb/s",
+    "bytes": "B",
+}
 """Units at the ends of names of figures."""
 
 
 def with_unit(name: str) -> str:
     """Write the unit at the end of a name as a unit."""
-    head, _, tail = name.rpartition("_")
-    return f"{head} [{_SUFFIXES[tail]}]" if head and tail in _SUFFIXES else name
+    tail = next((own for own in _SUFFIXES if name.endswith(f"_{own}")), None)
+    return f"{name.removesuffix(f'_{tail}')} [{_SUFFIXES[tail]}]" if tail else name
 
 
 def _ends(y: str, columns: Sequence[str]) -> list[pl.Expr]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from etherweave.measurements.benchmark_lines import main_columns
 from etherweave.report import sweep
 from etherweave.report.page import Front, Page
 from etherweave.report.replicated import sentences
@@ -65,7 +66,7 @@ def write_sweep(
     listed = _side_by_side(tables, figures) if beside else means
     columns = [RESULT] if beside else varied
     page.show([partial(_points, varied=columns, figures=figures, middle=middle)], listed)
-    best = [_best(means, varied, name) for name in figures[:FIGURES_MAX]] if varied else []
+    best = _sentences(means, varied, figures[:FIGURES_MAX]) if varied else []
     first, *others = [*(best or sentences(tables)), progress]
     return page.write(Front(title, first, others), [])
 
@@ -76,8 +77,9 @@ def is_key(axis: str) -> bool:
 
 
 def _figures(rows: pl.DataFrame) -> list[str]:
-    """Name the figures that differ between runs: times of jobs first."""
-    names = [column for column in rows.columns if column.endswith(TIMES)]
+    """Name the figures that differ between runs: those of benchmarks first, then times of jobs."""
+    names = main_columns(rows.columns)
+    names += [column for column in rows.columns if column.endswith(TIMES)]
     names += [other for other in OTHERS if other in rows.columns]
     return [name for name in names if rows[name].drop_nulls().n_unique() > 1]
 
@@ -134,6 +136,23 @@ def _text(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:,.5g}" if isinstance(value, float) else f"{value}"
+
+
+def _sentences(means: pl.DataFrame, axes: Sequence[str], figures: Sequence[str]) -> list[str]:
+    """Say where each figure is smallest and largest, by names that are as short as they can be."""
+    names = [*axes, *figures]
+    short = {name: _short(name, names, 1 if name in axes else 2) for name in names}
+    table = means.select(names).rename(short)
+    return [_best(table, [short[axis] for axis in axes], short[figure]) for figure in figures]
+
+
+def _short(name: str, names: Sequence[str], parts: int) -> str:
+    """Return the end of a name, of at least so many parts, that no other name has."""
+    words = name.split(".")
+    counts = (count for count in range(parts, len(words)) if not words[-count].isdecimal())
+    ends = (".".join(words[-count:]) for count in counts)
+    alone = (end for end in ends if sum(f".{own}".endswith(f".{end}") for own in names) == 1)
+    return next(alone, name)
 
 
 def _best(means: pl.DataFrame, varied: Sequence[str], name: str) -> str:

@@ -16,6 +16,7 @@ from etherweave.api.scenario import ScenarioSource, literals
 from etherweave.api.simulation import ScenarioError
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.extend import described_fault, extensions_of, load_extensions
+from etherweave.measurements.benchmark_lines import benchmark_columns
 from etherweave.sweeps import cost
 from etherweave.sweeps.executors import Executor, Task, WorkerError, executor
 from etherweave.sweeps.points import Run, Sweep, SweepError, load_sweep
@@ -61,9 +62,12 @@ class SweepResult:
         return SweepStore(self.dataset.parent).results()
 
     def __repr__(self) -> str:
-        """Say how many runs have ended, and where their figures are."""
+        """Say how many runs have ended and failed, and where their figures are."""
         ended = f"{self.status.finished} of {self.status.runs} runs finished"
-        return f"<SweepResult: {ended}, {self.carried_out} of them now, in {self.dataset}>"
+        counts = {"failed": self.status.failed, "lost": self.status.lost}
+        others = "".join(f", {count} {name}" for name, count in counts.items() if count)
+        now = f"{self.carried_out} of them now{others}"
+        return f"<SweepResult: {ended}, {now}, in {self.dataset}>"
 
 
 def sweep(
@@ -96,7 +100,8 @@ def sweep(
     Raises
     ------
     SweepError
-        When every point has a mistake, all runs are lost, or another sweep uses the directory.
+        When no point is a valid scenario, all runs are lost, or another sweep uses the directory.
+        Runs that fail are rows of the dataset, and ``status.failed`` counts them.
     ExecutorError
         When a worker's core is another than that of this process.
     OSError
@@ -202,6 +207,7 @@ def carry_out(task: Sequence[Any]) -> Record:
         message = f"{fault['message']} ({fault['place']})"
     figures |= _flat("skipped.", summary.get("skipped", {}))
     figures |= _flat("", overview(result))
+    figures |= benchmark_columns(result)
     record = _record(summary["finished"], message, figures, time.thread_time() - start)
     modes = {"fidelity": fidelity(done.resolved), "fidelity_error_max": error_max(summary)}
     return {**record, **modes}

@@ -8,7 +8,7 @@ import math
 import re
 import statistics
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -24,7 +24,10 @@ CONDITIONS = "conditions."
 """Beginning of columns with the conditions of the error of the model, by job."""
 _BETWEEN = "; "  # Text between these conditions.
 _OF_JOB = re.compile(r"^(?:jobs|streams|flows)\.(?P<job>.*)\.\w+_(?P<unit>us|gbps)$")
-"""Times and rates of a job, in which the model has an error."""
+_OF_TOOL = re.compile(
+    r"\.(?:latency|round_trip|call_time|elapsed|\w*bandwidth\w*)_(?P<unit>us|gbps)$"
+)
+"""Times and rates of a job, and those that its tool prints, in which the model has an error."""
 
 
 def conditions_of_jobs(resolved: str) -> dict[str, Conditions]:
@@ -105,10 +108,18 @@ def together_of(
     figure: str, values: Sequence[float], errors: Mapping[str, Further]
 ) -> Interval | None:
     """Return the interval of 90 % of a time or a rate of a job, with the error of the model."""
-    name = _OF_JOB.match(figure)
-    if name is None or name["job"] not in errors:
-        return None
-    return together(values, errors[name["job"]], is_time=name["unit"] == "us")
+    job, unit = _job_and_unit(figure, errors)
+    return together(values, errors[job], is_time=unit == "us") if job in errors else None
+
+
+def _job_and_unit(figure: str, jobs: Iterable[str]) -> tuple[str, str]:
+    """Return the job of a time or a rate, and its unit; empty texts of another figure."""
+    if name := _OF_JOB.match(figure):
+        return name["job"], name["unit"]
+    if name := _OF_TOOL.search(figure):
+        named = [job for job in jobs if figure.startswith(f"benchmarks.{job}.")]
+        return max(named, key=len, default=""), name["unit"]
+    return "", ""
 
 
 def together(values: Sequence[float], error: Further, *, is_time: bool) -> Interval:

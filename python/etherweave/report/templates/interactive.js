@@ -148,8 +148,9 @@ class Interactive {
   constructor(figure) {
     this.figure = figure;
     this.picture = figure.querySelector("img");
-    const { panels, has_time: hasTime } = JSON.parse(figure.querySelector("script").textContent);
+    const { panels, has_time: hasTime, legend } = JSON.parse(figure.querySelector("script").textContent);
     this.panels = panels;
+    this.legend = legend;
     this.wanted = "";
     this.title = this.picture.alt;
     this.names = namesOf(panels);
@@ -205,12 +206,13 @@ class Interactive {
 
   draw() {
     const { domains, whole } = grid(this.panels, this.wanted);
-    const legend = legendHeight(this.panels, this.figure.clientWidth - MARGIN.l - MARGIN.r);
+    const title = this.legend ? { title: { text: this.legend, side: isNarrow.matches ? "top" : "left" } } : {};
+    const legend = legendHeight(this.panels, this.figure.clientWidth - MARGIN.l - MARGIN.r) + (this.legend ? LEGEND_ROW : 0);
     const layout = {
       height: whole + MARGIN.t + MARGIN.b + (isNarrow.matches ? legend : 0), margin: MARGIN,
       paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: shade("--text"), size: 11, family: "system-ui, sans-serif" },
       hovermode: "closest", barmode: "overlay", dragmode: "zoom", shapes: [], annotations: [],
-      legend: { orientation: "h", y: 1 + 18 / whole, yanchor: "bottom", x: 0, ...(isNarrow.matches ? { maxheight: legend + LEGEND_ROW } : {}) }, modebar: { bgcolor: "transparent", color: shade("--faint"), activecolor: shade("--text") }, hoverlabel: { namelength: -1 },
+      legend: { orientation: "h", y: 1 + 18 / whole, yanchor: "bottom", x: 0, ...title, ...(isNarrow.matches ? { maxheight: legend + LEGEND_ROW } : {}) }, modebar: { bgcolor: "transparent", color: shade("--faint"), activecolor: shade("--text") }, hoverlabel: { namelength: -1 },
     };
     const seen = new Set();
     const data = this.panels.flatMap((panel, place) => {
