@@ -34,6 +34,9 @@ RING = collective("allreduce", bytes="256KiB", algorithm="ring")
 TREE = collective("allreduce", bytes="256KiB", algorithm="rabenseifner")
 PAIRWISE = collective("alltoall", bytes="16KiB", algorithm="pairwise")
 INCAST = collective("gather", bytes="64KiB", root=0)
+RING_ONCE = collective(
+    "allreduce", bytes="64MiB", algorithm="ring", ranks=64, warm_up=0, iterations=1
+)
 GATHER = collective("gather", bytes="400MB", root=0, ranks=3, warm_up=0, iterations=1)
 FFT = {"fft": {"pex": 4, "pey": 2, "pez": 2, "iterations": 400}}
 HPL = {"hpl": {"rows": 4, "columns": 4, "size": 4096, "block": 64}}
@@ -90,6 +93,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "incast_tcp": (INCAST, TCP),
     "hpl": (HPL, {}),
     "training_128": (TRAINING, RAILS),
+    "ring_once": (RING_ONCE, {"topology": {"single_switch": {"hosts": 64}}}),
     "all_to_all_hpcc": (PAIRWISE, HPCC),
     "all_to_all_swift": (PAIRWISE, SWIFT),
     "all_to_all_uet": (PAIRWISE, UET),

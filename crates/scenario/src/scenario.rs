@@ -322,6 +322,7 @@ pub(crate) fn experiment(
     };
     check::built(scenario, &topology, &jobs).map_err(|error| document.locate(error))?;
     let has_capture = !capture.is_empty();
+    fast_forward::find_rounds(scenario, &mut jobs);
     let skips = fast_forward::check_built(scenario, &jobs, has_capture);
     skips.map_err(|error| document.locate(InputErrors::from(error)))?;
     let stall_limit = check::stall_limit(scenario, &jobs);

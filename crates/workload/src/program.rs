@@ -1,6 +1,7 @@
 //! The schedule of one rank: blocks of operations, each block repeated, and loops around several of them.
 
 mod loops;
+mod rounds;
 
 use std::sync::Arc;
 

@@ -52,6 +52,16 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), InputError> {
     InputError::unless(scenario.faults.is_default(), KEY, "with faults", expected)
 }
 
+/// Makes rounds of collectives loops, of which repetitions may be skipped.
+pub(crate) fn find_rounds(scenario: &Scenario, jobs: &mut [Job]) {
+    let jobs = jobs.iter_mut().filter(|_| scenario.run.fast_forward.is_some());
+    for job in jobs {
+        if let Traffic::Ranks(programs) = &mut job.traffic {
+            programs.iter_mut().for_each(|program| *program = program.with_rounds());
+        }
+    }
+}
+
 /// Rejects captures, and jobs without long loops whose messages cannot be shortened.
 ///
 /// # Errors

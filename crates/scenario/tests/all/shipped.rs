@@ -120,6 +120,20 @@ fn shipped_loops_with_more_repetitions_are_skipped() {
     }
 }
 
+/// Each of 24 ranks passes 23 blocks on while they are added up, and 23 sums.
+#[test]
+fn steps_of_a_ring_are_skipped_within_a_call() {
+    for calls in [1, 3] {
+        let text = format!(
+            "topology.fat_tree = {{ leaves = 2, hosts_per_leaf = 12, cores = 12, links_per_core = 1 }}\n\
+             routing = \"up_down\"\ntransport.roce = {{}}\n[[job]]\nname = \"ring\"\nworkload.osu_collective = {{ \
+             ranks = 24, operation.allreduce.bytes = \"786432B\", algorithm = \"ring\", warm_up = 0, \
+             iterations = {calls} }}\n"
+        );
+        assert_eq!(has_exact_skips("ring", &text, &[]), Some(true), "{calls} calls");
+    }
+}
+
 /// Accelerators of a node run ahead of those that receive over the network.
 #[test]
 fn ranks_that_drift_without_packets_are_no_repetition() {
