@@ -381,6 +381,26 @@ def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
     assert "expected a result of `measure` or of `bench run`" in done.output
 
 
+def test_options_without_effect_are_rejected(tmp_path: Path) -> None:
+    scenario = tmp_path / "base.toml"
+    scenario.write_text("[topology.single_switch]\nhosts = 4\n[[job]]\nname = \"a\"\n"
+                        "workload.osu_latency = {}\n")  # fmt: skip
+    for words in (
+        ("--measured", tmp_path / "none.csv"),
+        ("--site", tmp_path / "none.toml"),
+        ("--hpcc", 768),
+        ("--output", tmp_path / "out"),
+        ("--launches", 6),
+        ("--json",),
+    ):
+        assert invoke(*words).output == f"{words[0]}: expected a scenario\n"
+    fitted = "--study: fits the constants of a study; expected no scenario\n"
+    assert invoke(scenario, "--study", "sandia-2020").output == fitted
+    for option, value in (("--fabric", "tcp"), ("--hpcc", 768), ("--launches", 2)):
+        refused = invoke(scenario, "--measured", tmp_path, option, value).output
+        assert refused == f"{option}: is of launches; expected --site, not --measured\n"
+
+
 def test_settings_stand_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "constants.toml"
     file.write_text('"host.cpu.interrupt" = "3us"\n[host.cpu]\nsend_call = "900ns"\n')

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tomllib import loads
@@ -18,7 +18,7 @@ from etherweave.cli import measure
 from etherweave.cli.bench.amounts import TrafficLimit
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, print_warnings, reject
-from etherweave.cli.parameters import AsJson, Positive, Uncertain, directory
+from etherweave.cli.parameters import AsJson, Positive, Uncertain, directory, is_given
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,9 +32,12 @@ TESTBED = "sandia-2020"  # Study whose constants are fitted unless another, or a
 CONSTANTS = "constants.toml"  # File with the middle of the posterior, as overrides.
 POSTERIOR = "posterior.toml"  # File with the posterior, as distributions.
 CHALLENGE = "hpcc"  # Directory of the launches of the HPC Challenge, beside a calibration.
+OF_LAUNCHES = ("fabric", "hosts", "hpcc", "launches", "time_limit", "traffic_limit")
+"""Parameters of launches on a site."""
 
 
 def calibrate_verb(
+    context: typer.Context,
     scenario: Path | None = None,
     *,
     site: measure.SiteFile = None,
@@ -78,13 +81,18 @@ def calibrate_verb(
         Fit this study's constants, if no scenario is given.
     """
     if scenario is None:
+        others = {param.name for param in context.command.params} - {"study"}
+        _check_unused(context, others, "expected a scenario")
         return _published(study)
+    _check_unused(context, {"study"}, "fits the constants of a study; expected no scenario")
     base = _scenario(scenario)
     if (site is None) == (not measured):
         stated = "both --site and --measured" if site else "neither --site nor --measured"
         reject(f"{stated}; expected a site to measure now, or earlier measurements")
     if site and output is None:
         reject("--site: measures on hosts; expected --output DIRECTORY for its launches")
+    if measured:
+        _check_unused(context, OF_LAUNCHES, "is of launches; expected --site, not --measured")
     from etherweave.bench.calibration import calibrate
     from etherweave.bench.calibration.measured import read
     from etherweave.bench.calibration.priors import prior_of
@@ -112,6 +120,13 @@ def calibrate_verb(
     _print(calibration, as_json)
     print_warnings(calibration.warnings, set())
     return None
+
+
+def _check_unused(context: typer.Context, names: Collection[str | None], reason: str) -> None:
+    """Reject options that the rest of the command line leaves without effect."""
+    for param in context.command.params:
+        if param.name in names and is_given(context, param.name):
+            reject(f"{param.opts[0]}: {reason}")
 
 
 @contextmanager
