@@ -291,6 +291,7 @@ def test_times_of_osu_are_taken_as_round_trips_and_windows(tmp_path: Path) -> No
         read(tmp_path, BASE)
 
 
+OSU_TITLE = "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n"
 OSU_TEXT = """# OSU MPI Latency Test v7.3
 # Size          Latency (us)
 8                       {latency}
@@ -344,8 +345,24 @@ def test_texts_of_osu_and_a_table_of_times_are_measurements(tmp_path: Path) -> N
         ("osu.txt", OSU_TEXT.format(latency="five"), "line 3: "),
         (
             "osu.txt",
-            OSU_TEXT.format(latency="5.00").replace("16 ", "64 "),
-            "line 1: osu_latency is not complete: no row for 16 B",
+            "8 5.00\n16 9.00\n",
+            "no benchmark that is known writes such a text; expected output of osu_latency or "
+            "osu_bw, with its line `# OSU MPI ...`, or of hpcc",
+        ),
+        (
+            "osu.txt",
+            "# Size          Latency (us)\n8 5.00\n16 9.00\n",
+            "line 1: osu is not complete: the line `# OSU MPI ...` is missing",
+        ),
+        (
+            "osu.txt",
+            OSU_TEXT.format(latency="0.0001"),
+            "line 3: column 2 (latency(us)) is '0.0001'; expected a number with two decimal",
+        ),
+        (
+            "osu.txt",
+            OSU_TITLE + "8      abc\n16     9.00\n32     9.00\n64     9.00\n128    9.00\n",
+            "line 3: column 2 (latency(us)) is 'abc'; expected a number",
         ),
     ],
 )
@@ -360,6 +377,16 @@ def test_files_that_are_no_measurements_are_refused(
 
 
 invoke = partial(command_line.invoke, "calibrate", code=2)
+
+
+def test_sizes_of_a_text_need_not_double(tmp_path: Path) -> None:
+    text = tmp_path / "osu.txt"
+    text.write_text(OSU_TITLE + "8 5.00\n512 9.00\n8192 20.00\n")
+    assert [row.name for row in read(text, BASE)] == [
+        "osu_latency-8",
+        "osu_latency-512",
+        "osu_latency-8192",
+    ]
 
 
 def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
@@ -379,6 +406,9 @@ def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
     assert "none.toml: No such file" in missing.output
     done = invoke(scenario, "--measured", tmp_path)
     assert "expected a result of `measure` or of `bench run`" in done.output
+    assert "no such file" not in done.output
+    done = invoke(scenario, "--measured", tmp_path / "none.csv")
+    assert "none.csv: no such file or directory; expected a result" in done.output
 
 
 def test_options_without_effect_are_rejected(tmp_path: Path) -> None:

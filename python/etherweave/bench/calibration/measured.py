@@ -26,6 +26,7 @@ MICRO = {"osu_latency", "osu_bw", "incast"}
 """Workloads that unknowns are inferred from; all others are held out."""
 _ROUND_TRIPS, _WINDOWS = 200, 10
 """Iterations that are simulated for a size that a benchmark measured; they are all equal."""
+_UNTITLED = "osu"  # Program of a text of OSU without the line that names the test.
 _WINDOW = 64  # Default window of ``osu_bw``.
 TIMES = ("job", "iteration_s")
 """Columns of a file with times of jobs: a name, and the time of an iteration of a launch [s]."""
@@ -151,7 +152,10 @@ def read(place: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
             return _of_benchmarks(place, base)
         if (place / SUMMARY).is_file():
             return [_of_measurement(place)]
-    raise CalibrationError(f"{place}: expected a result of `measure` or of `bench run`, or a file")
+    missing = "" if place.exists() else "no such file or directory; "
+    raise CalibrationError(
+        f"{place}: {missing}expected a result of `measure` or of `bench run`, or a file"
+    )
 
 
 def _of_table(file: Path, base: Mapping[str, Any]) -> list[MeasuredWorkload]:
@@ -190,14 +194,17 @@ def _of_text(file: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
     try:
         document = parse(read_text(file))
     except UnrecognisedError as error:
-        expected = "expected output of osu_latency, osu_bw or hpcc, or a table that ends in .csv"
+        expected = (
+            "expected output of osu_latency or osu_bw, with its line `# OSU MPI ...`, or of hpcc, "
+            "or a table in a file that ends in .csv"
+        )
         raise CalibrationError(f"{error}; {expected}") from None
     if document.failures:
         line, reason = document.failures[0].line, document.failures[0].reason
         raise CalibrationError(f"line {line}: {reason}")
     reports = document.reports
     for own in reports:
-        if not own.is_sound:
+        if own.program == _UNTITLED or not own.has_sound_rows:
             reason = next(iter(own.warnings), "its own check failed")
             raise CalibrationError(f"line {own.line}: {own.program} is not complete: {reason}")
         if device := dict(own.facts).get("device"):
