@@ -346,8 +346,7 @@ def test_texts_of_osu_and_a_table_of_times_are_measurements(tmp_path: Path) -> N
         (
             "osu.txt",
             "8 5.00\n16 9.00\n",
-            "no benchmark that is known writes such a text; expected output of osu_latency or "
-            "osu_bw, with its line `# OSU MPI ...`, or of hpcc",
+            "no benchmark that is known writes such a text; expected output of osu_latency or",
         ),
         (
             "osu.txt",
@@ -377,6 +376,22 @@ def test_files_that_are_no_measurements_are_refused(
 
 
 invoke = partial(command_line.invoke, "calibrate", code=2)
+
+
+def test_programs_that_unknowns_are_not_inferred_from_are_named(tmp_path: Path) -> None:
+    text = tmp_path / "osu.txt"
+    both = OSU_TITLE.replace("Latency Test", "Bi-Directional Bandwidth Test")
+    text.write_text(OSU_TITLE + "8 5.00\n" + both.replace("Latency (us)", "Bandwidth (MB/s)"))
+    warnings: list[str] = []
+    with text.open("a") as file:
+        file.write("8 9.00\n")
+    (row,) = read(text, BASE, warnings.append)
+    assert row.name == "osu_latency-8"
+    expected = "expected osu_latency, osu_bw or hpcc"
+    assert warnings == [f"{text}: left out: osu_bibw; {expected}"]
+    text.write_text("\n".join(text.read_text().splitlines()[3:]) + "\n")
+    with pytest.raises(CalibrationError, match=f"osu\\.txt: has osu_bibw; {expected}"):
+        read(text, BASE)
 
 
 def test_sizes_of_a_text_need_not_double(tmp_path: Path) -> None:

@@ -94,7 +94,6 @@ def calibrate_verb(
     if measured:
         _check_unused(context, OF_LAUNCHES, "is of launches; expected --site, not --measured")
     from etherweave.bench.calibration import calibrate
-    from etherweave.bench.calibration.measured import read
     from etherweave.bench.calibration.priors import prior_of
     from etherweave.uncertainty import UncertaintyError, declared
 
@@ -102,6 +101,7 @@ def calibrate_verb(
         prior = prior_of(scenario, declared(uncertain or ()))
     if output:
         directory(output)
+    printed: set[str] = set()
     with _mistakes():
         if site and output:
             limits, selected = (
@@ -113,12 +113,12 @@ def calibrate_verb(
             else:
                 workloads = _measured(base, selected, launches, limits, output)
         else:
-            workloads = [workload for place in measured or [] for workload in read(place, base)]
+            workloads = _read(measured or [], base, printed)
         calibration = calibrate(workloads, prior, notice)
     if output:
         _save(calibration, output)
     _print(calibration, as_json)
-    print_warnings(calibration.warnings, set())
+    print_warnings(calibration.warnings, printed)
     return None
 
 
@@ -150,6 +150,18 @@ def _scenario(file: Path) -> dict[str, Any]:
         if not read_text(file).strip():
             reject(f"{file}: empty; expected a scenario of the fabric")
         return loads(etherweave.resolve(file))
+
+
+def _read(
+    places: Sequence[Path], base: Mapping[str, object], printed: set[str]
+) -> list["MeasuredWorkload"]:
+    """Read earlier measurements, and warn of what is left out of them."""
+    from etherweave.bench.calibration.measured import read
+
+    def warn(warning: str) -> None:
+        print_warnings([warning], printed)
+
+    return [workload for place in places for workload in read(place, base, warn)]
 
 
 def _measured(
