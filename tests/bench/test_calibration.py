@@ -13,11 +13,17 @@ import pytest
 import etherweave
 from etherweave.api import toml
 from etherweave.api.units import time_of
-from etherweave.bench.calibration import Calibration, CalibrationError, MeasuredWorkload, calibrate
+from etherweave.bench.calibration import (
+    Calibration,
+    CalibrationError,
+    ComparedWorkload,
+    MeasuredWorkload,
+    calibrate,
+)
 from etherweave.bench.calibration.measured import alone, of_results, read
 from etherweave.bench.calibration.plausible import check_hosts, check_prior
 from etherweave.bench.calibration.prediction import simulated
-from etherweave.cli.calibrate import _mark
+from etherweave.cli.calibrate import _mark, _print
 from etherweave.uncertainty import declared
 from etherweave.uncertainty.sampling import sobol
 from support import command_line
@@ -102,7 +108,7 @@ def test_an_interval_without_a_time_is_marked(outcome: Calibration) -> None:
     low, high = fft.predicted_low_s, fft.predicted_high_s
     measured, predicted = replace(fft, measured_s=2 * high), replace(fft, predicted_s=low / 2)
     cases = (fft, measured, predicted, replace(measured, predicted_s=low / 2))
-    assert [_mark(own) for own in cases] == ["", " *", " +", " * +"]
+    assert [_mark(own) for own in cases] == ["", "*", "+", "* +"]
 
 
 def test_where_nothing_lies_on_a_ridge_constants_and_predictions_are_exact() -> None:
@@ -301,6 +307,19 @@ OSU_TEXT = """# OSU MPI Latency Test v7.3
 # Size      Bandwidth (MB/s)
 1024                  65.54
 """
+
+
+def test_latencies_are_printed_one_way(capsys: pytest.CaptureFixture[str]) -> None:
+    row = ComparedWorkload(
+        "osu_latency-8", False, 1, 3.56e-6, 3e-6, 4e-6, 3.6e-6, 3.5e-6, 3.7e-6, 3.56e-6, 3.6e-6,
+        test="osu_latency",
+    )  # fmt: skip
+    _print(Calibration((), (row, replace(row, name="fft", test="fft")), ()), as_json=False)
+    latency, fft = (line.split() for line in capsys.readouterr().out.splitlines()[-2:])
+    assert (latency[:2], fft[:2]) == (["osu_latency-8", "1.78"], ["fft", "3.56"])
+    benchmark = observed("latency-8", 0)._replace(launches=(3.56e-6,))
+    (warning,) = check_prior([benchmark], np.log([[1e-6], [2e-6]]))
+    assert "1.78 us were measured" in warning and "gives 500 ns to 1 us" in warning
 
 
 def test_texts_of_osu_and_a_table_of_times_are_measurements(tmp_path: Path) -> None:

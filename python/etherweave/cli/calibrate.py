@@ -21,8 +21,6 @@ from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, pri
 from etherweave.cli.parameters import AsJson, Positive, Uncertain, directory, is_given
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from etherweave.bench.calibration import Calibration, ComparedWorkload, MeasuredWorkload
     from etherweave.bench.calibration.calibration import CalibratedConstant
     from etherweave.bench.measure import MeasureLimits
@@ -239,20 +237,18 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
     if as_json:
         print(json.dumps(calibration.facts(), indent=2))
         return
-    from rich.console import Console
-
-    console = Console()
     if unknown := not_determined(calibration.constants):
-        console.print(unknown, markup=False)
-    console.print(_constants(calibration))
+        print(unknown)
+    heads = ("constant", ">before", "prior, 90 %", "posterior, 90 %", ">width", "")
+    print_table(heads, map(_constant, calibration.constants))
     if calibration.choices:
         print_table(("choice", "value", ">prior", ">posterior"), _choices(calibration))
     for line in _identified(calibration):
-        console.print(line, markup=False)
-    console.print(_comparison("inferred from", calibration.micro_benchmarks))
+        print(line)
+    _print_comparison("inferred from", calibration.micro_benchmarks)
     if calibration.held_out:
-        console.print(_comparison("held out", calibration.held_out))
-        console.print(_verdict(calibration))
+        _print_comparison("held out", calibration.held_out)
+        print(_verdict(calibration))
 
 
 def not_determined(constants: Sequence["CalibratedConstant"]) -> str:
@@ -286,23 +282,15 @@ def _identified(calibration: "Calibration") -> Iterator[str]:
     yield f"the model misses micro-benchmarks by {median:.1%} ({low:.1%} to {high:.1%})"
 
 
-def _constants(calibration: "Calibration") -> "Table":
-    from rich.table import Table
-
-    table = Table(padding=(0, 0), caption="intervals of 90 %")
-    table.add_column("constant", no_wrap=True)
-    for name in ("before", "prior", "posterior", "width"):
-        table.add_column(name, overflow="fold")
-    for row in calibration.constants:
-        words = "" if row.is_determined else "together" if row.together_with else "not known"
-        table.add_row(
-            row.key,
-            _text(row.before, row.unit),
-            _range(row.prior_low, row.prior_high, row.unit),
-            _range(row.low, row.high, row.unit),
-            f"{row.width:.0%} {words}".strip(),
-        )
-    return table
+def _constant(row: "CalibratedConstant") -> tuple[str, ...]:
+    return (
+        row.key,
+        _text(row.before, row.unit),
+        _range(row.prior_low, row.prior_high, row.unit),
+        _range(row.low, row.high, row.unit),
+        f"{row.width:.0%}",
+        "" if row.is_determined else "together" if row.together_with else "not known",
+    )
 
 
 def _choices(calibration: "Calibration") -> Iterator[tuple[str, ...]]:
@@ -321,25 +309,26 @@ def _text(value: float | None, unit: str) -> str:
     return "" if value is None else amount(value, unit or Unit.COUNT)
 
 
-def _comparison(title: str, rows: Sequence["ComparedWorkload"]) -> "Table":
-    """Return a table of times of an iteration, or of all streams together."""
-    from rich.table import Table
-    from rich.text import Text
+def _print_comparison(title: str, rows: Sequence["ComparedWorkload"]) -> None:
+    """Print a table of times of an iteration, or of all streams together."""
+    heads = (">measured", ">predicted", ">90 % interval", "", ">error", ">of median")
+    print_table((f"{title} [us]", *heads), map(_compared, rows))
 
-    table = Table(padding=(0, 0))
-    table.add_column(Text(f"{title} [us]"), overflow="fold")
-    for name in ("measured", "predicted", "90 % interval", "error", "of median"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            Text(row.name),
-            _us(row.measured_s),
-            _us(row.predicted_s),
-            f"{interval_us(row.predicted_low_s, row.predicted_high_s)}{_mark(row)}",
-            f"{row.error:+.1%}",
-            f"{row.error_of_median:+.1%}",
-        )
-    return table
+
+def _compared(row: "ComparedWorkload") -> tuple[str, ...]:
+    """Write a workload as a row; times of ``osu_latency`` are one way, as it prints them."""
+    from etherweave.bench.calibration.micro_benchmarks import reported_share
+
+    share = reported_share(row.test)
+    return (
+        row.name,
+        _us(share * row.measured_s),
+        _us(share * row.predicted_s),
+        interval_us(share * row.predicted_low_s, share * row.predicted_high_s),
+        _mark(row),
+        f"{row.error:+.1%}",
+        f"{row.error_of_median:+.1%}",
+    )
 
 
 def interval_us(low_s: float, high_s: float) -> str:
@@ -352,7 +341,8 @@ def _mark(workload: "ComparedWorkload") -> str:
     """Mark an interval that does not have what was measured, or what is predicted."""
     low_s, high_s = workload.predicted_low_s, workload.predicted_high_s
     is_within = low_s <= workload.predicted_s <= high_s
-    return ("" if workload.is_covered else " *") + ("" if is_within else " +")
+    marks = {"*": workload.is_covered, "+": is_within}
+    return " ".join(mark for mark, is_inside in marks.items() if not is_inside)
 
 
 def _us(seconds: float) -> str:

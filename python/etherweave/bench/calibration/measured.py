@@ -56,6 +56,12 @@ class MeasuredWorkload(NamedTuple):
     hosts: tuple[str, ...] = ()  # Real hosts that took part; empty where they are not known.
 
     @property
+    def test(self) -> str:
+        """Key of its workload in a scenario."""
+        jobs: Any = self.scenario["job"]
+        return str(next(iter(jobs[0]["workload"])))
+
+    @property
     def is_micro_benchmark(self) -> bool:
         """Whether unknowns may be inferred from it."""
         if isinstance(self.centre, ChallengeTest):

@@ -8,6 +8,7 @@ import numpy as np
 import etherweave
 from etherweave.api.units import amount, rate_of, size_of
 from etherweave.bench.calibration.measured import CalibrationError, MeasuredWorkload
+from etherweave.bench.calibration.micro_benchmarks import reported_share
 from etherweave.bench.calibration.prior import Array
 from etherweave.bench.statistics.quantiles import median
 
@@ -81,10 +82,11 @@ def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> l
         low, high = np.exp(times.min()), np.exp(times.max())
         measured = median(micro_benchmark.launches)
         factor = max(low / measured, measured / high)
+        share = reported_share(micro_benchmark.test)
+        shown = [amount(share * time, "s") for time in (measured, low, high)]
         what = (
-            f"{micro_benchmark.name}: {amount(measured, 's')} were measured, "
-            "and the scenario with all that is not known of it gives "
-            f"{amount(low, 's')} to {amount(high, 's')}"
+            f"{micro_benchmark.name}: {shown[0]} were measured, and the scenario with all that is "
+            f"not known of it gives {shown[1]} to {shown[2]}"
         )
         if factor > FAR:
             raise CalibrationError(
