@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tomllib import loads
 from typing import TYPE_CHECKING, Any
@@ -93,6 +94,7 @@ def calibrate_verb(
         _check_unused(context, OF_LAUNCHES, "is of launches; expected --site, not --measured")
     from etherweave.bench.calibration import calibrate
     from etherweave.bench.calibration.priors import prior_of
+    from etherweave.cli.progress import step_progress
     from etherweave.uncertainty import UncertaintyError, declared
 
     with mistakes(UncertaintyError):
@@ -112,7 +114,8 @@ def calibrate_verb(
                 workloads = _measured(base, selected, launches, limits, output)
         else:
             workloads = _read(measured or [], base, printed)
-        calibration = calibrate(workloads, prior, notice)
+        with step_progress() as show:
+            calibration = calibrate(workloads, prior, notice, partial(show, "calibrate"))
     if output:
         _save(calibration, output)
     _print(calibration, as_json)

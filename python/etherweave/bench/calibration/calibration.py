@@ -1,9 +1,10 @@
 """Infer unknowns of hosts from micro-benchmarks, and compare predictions of other workloads."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from tomllib import loads
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ import polars as pl
 import etherweave
 from etherweave.api.units import size_of
 from etherweave.bench.calibration.identifiability import Direction, directions, identified, scores
-from etherweave.bench.calibration.inference import DEGREES, Posterior, Target, infer
+from etherweave.bench.calibration.inference import DEGREES, WAVES_MAX, Posterior, Target, infer
 from etherweave.bench.calibration.key_draws import KeyDraws, key_draws, unknowns_file
 from etherweave.bench.calibration.measured import MICRO, CalibrationError, MeasuredWorkload
 from etherweave.bench.calibration.plausible import check_hosts, check_prior, check_rates
@@ -20,6 +21,8 @@ from etherweave.bench.calibration.prior import Array, Prior
 from etherweave.bench.calibration.simulations import log_times
 from etherweave.bench.statistics.quantiles import median, median_interval
 
+Progress: TypeAlias = Callable[[str, float | None], object]
+"""Takes a step, and the share of it that is done, if it is known."""
 SIZE_TESTS = ("osu_latency", "osu_bw")  # Workloads that are drawn against the size of a message.
 SHARES = tuple(at / 20 for at in range(21))
 """Shares of iterations for quantiles, from the shortest to the longest; of draws likewise."""
@@ -187,12 +190,14 @@ def calibrate(
     workloads: Sequence[MeasuredWorkload],
     prior: Prior,
     report: Callable[[str], None] = lambda what: None,
+    progress: Progress = lambda step, share: None,
 ) -> Calibration:
     """Infer unknowns from micro-benchmarks, and compare predictions of other workloads.
 
     ``workloads`` are all on the same fabric, with the same transport; ``report`` is called with a
-    sentence about each step. Raises ``CalibrationError`` when there are too few micro-benchmarks,
-    one cannot be simulated to its end, or measurements cannot be of this fabric.
+    sentence about each step, ``progress`` with each part of a step. Raises ``CalibrationError``
+    when there are too few micro-benchmarks, one cannot be simulated to its end, or measurements
+    cannot be of this fabric.
     """
     micro_benchmarks = [workload for workload in workloads if workload.is_micro_benchmark]
     held_out = [workload for workload in workloads if not workload.is_micro_benchmark]
@@ -207,15 +212,25 @@ def calibrate(
     check_rates(micro_benchmarks)
     count = f"{len(prior.names)} unknowns"
     report(f"inferring {count} from {len(micro_benchmarks)} micro-benchmarks")
-    posterior = _inferred(micro_benchmarks, prior)
+    posterior = _inferred(micro_benchmarks, prior, progress)
     warnings = check_prior(micro_benchmarks, posterior.first)
     report(f"predicting {len(held_out)} held-out workloads")
-    return _Calibrator(prior, posterior).calibration(micro_benchmarks, held_out, warnings)
+    calibrator = _Calibrator(prior, posterior, progress)
+    return calibrator.calibration(micro_benchmarks, held_out, warnings)
 
 
-def _inferred(micro_benchmarks: Sequence[MeasuredWorkload], prior: Prior) -> Posterior:
+def _inferred(
+    micro_benchmarks: Sequence[MeasuredWorkload], prior: Prior, progress: Progress
+) -> Posterior:
+    waves = itertools.count(1)
+
     def model(shares: Array) -> Array:
-        return log_times(micro_benchmarks, [prior.overrides(prior.at(row)) for row in shares])
+        wave = f"wave {next(waves)} of at most {WAVES_MAX}"
+        settings = [prior.overrides(prior.at(row)) for row in shares]
+        step = f"{wave}: simulating at {len(settings)} points"
+        times = log_times(micro_benchmarks, settings, lambda share: progress(step, share))
+        progress(f"{wave}: computing the posterior", None)
+        return times
 
     return infer(model, [Target(row.launches) for row in micro_benchmarks], len(prior.names))
 
@@ -239,8 +254,8 @@ def _transport(workload: MeasuredWorkload) -> str:
 class _Calibrator:
     """Results that follow from a posterior."""
 
-    def __init__(self, prior: Prior, posterior: Posterior) -> None:
-        self.prior, self.posterior = prior, posterior
+    def __init__(self, prior: Prior, posterior: Posterior, progress: Progress) -> None:
+        self.prior, self.posterior, self.progress = prior, posterior, progress
         self.keys = key_draws(prior, posterior.shares)
         self.identified = {row.name: row for row in identified(prior.names, posterior.shares)}
 
@@ -319,7 +334,8 @@ class _Calibrator:
         """Simulate workloads at draws and in the middle of the posterior."""
         at = np.linspace(0, len(self.posterior.shares) - 1, SIMULATED).astype(int)
         draws = [self.prior.overrides(self.prior.at(row)) for row in self.posterior.shares[at]]
-        times = log_times(workloads, draws)
+        step = f"simulating workloads at {SIMULATED} draws"
+        times = log_times(workloads, draws, lambda share: self.progress(step, share))
         errors = self._errors(at)
         return [
             _compared(workload, settings, np.exp((times[:, number] + errors).ravel()))
