@@ -21,7 +21,7 @@ from etherweave.bench.calibration import (
     calibrate,
 )
 from etherweave.bench.calibration.measured import alone, of_results, read
-from etherweave.bench.calibration.plausible import check_hosts, check_prior
+from etherweave.bench.calibration.plausible import check_hosts, check_predictions, check_prior
 from etherweave.bench.calibration.prediction import simulated
 from etherweave.cli.calibrate import _mark, _print
 from etherweave.uncertainty import declared
@@ -254,6 +254,18 @@ def test_times_in_another_unit_are_rejected() -> None:
     assert check_prior(benchmarks[:1], np.log([[1e-9], [1.0]])) == []
     (warning,) = check_prior(benchmarks[:1], np.log([[1e-9], [benchmarks[0].launches[0] / 2]]))
     assert warning.startswith("latency-8: ") and "hosts are others than its profile's" in warning
+
+
+def test_held_out_times_in_another_unit_are_reported() -> None:
+    row = ComparedWorkload(
+        "halo3d", True, 1, 0.8e-3, 0.8e-3, 0.8e-3, *(9e-4, 9e-4, 9e-4), 9e-4, 9e-4
+    )
+    cases = [replace(row, measured_s=measured_s) for measured_s in (800.0, 8e-6, 0.05, 2e-5)]
+    first, second = check_predictions(cases)
+    assert first == (
+        "halo3d: 800 s were measured, and 900 us are predicted; expected seconds in measured times"
+    )
+    assert second.startswith("halo3d: 8 us were measured")
 
 
 def test_a_launch_counts_by_its_middle_half_and_an_application_by_its_mean(tmp_path: Path) -> None:

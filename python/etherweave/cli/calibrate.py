@@ -240,7 +240,8 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
     if as_json:
         print(json.dumps(calibration.facts(), indent=2))
         return
-    if unknown := not_determined(calibration.constants):
+    tests = {row.test for row in calibration.micro_benchmarks}
+    if unknown := not_determined(calibration.constants, tests):
         print(unknown)
     heads = ("constant", ">before", "prior, 90 %", "posterior, 90 %", ">width", "")
     print_table(heads, map(_constant, calibration.constants))
@@ -254,11 +255,21 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
         print(_verdict(calibration))
 
 
-def not_determined(constants: Sequence["CalibratedConstant"]) -> str:
-    """Name constants of which the measurements say nothing; nothing where there are none."""
+def not_determined(constants: Sequence["CalibratedConstant"], tests: Collection[str]) -> str:
+    """Name constants of which the measurements say nothing; nothing where there are none.
+
+    Where that is all of them, say what is left to do beside the ``tests`` that were measured.
+    """
+    from etherweave.bench.calibration.measured import MICRO
+
     left = [constant.key for constant in constants if not constant.is_inferred]
     if left and len(left) == len(constants):
-        return "these measurements determine no constant: all stay as they were before"
+        others = ", ".join(sorted(MICRO - {*tests}))
+        measure = f"measure {others} too, or " if others else ""
+        return (
+            "these measurements determine no constant: all stay as they were before; "
+            f"{measure}predict intervals with `run --samples 64 --uncertain @{POSTERIOR}`"
+        )
     return f"not determined by these measurements: {', '.join(left)}" if left else ""
 
 

@@ -15,7 +15,12 @@ from etherweave.bench.calibration.identifiability import Direction, directions, 
 from etherweave.bench.calibration.inference import DEGREES, WAVES_MAX, Posterior, Target, infer
 from etherweave.bench.calibration.key_draws import KeyDraws, key_draws, unknowns_file
 from etherweave.bench.calibration.measured import MICRO, CalibrationError, MeasuredWorkload
-from etherweave.bench.calibration.plausible import check_hosts, check_prior, check_rates
+from etherweave.bench.calibration.plausible import (
+    check_hosts,
+    check_predictions,
+    check_prior,
+    check_rates,
+)
 from etherweave.bench.calibration.prediction import median_s, simulated, table
 from etherweave.bench.calibration.prior import Array, Prior
 from etherweave.bench.calibration.simulations import log_times
@@ -271,18 +276,19 @@ class _Calibrator:
         # On a ridge one constant beside an older value of another is worth nothing.
         settings = middle if any(constant.is_inferred for constant in constants) else {}
         compared = self._compared([*micro_benchmarks, *held_out], self.prior.overrides(settings))
+        predictions = tuple(compared[len(micro_benchmarks) :])
         parts = np.quantile(self.posterior.misfits, (ENDS[0], 0.5, ENDS[1]))
         return Calibration(
             constants,
             tuple(compared[: len(micro_benchmarks)]),
-            tuple(compared[len(micro_benchmarks) :]),
+            predictions,
             choices,
             tuple(directions(self.prior.names, self.posterior.shares)),
             (float(parts[0]), float(parts[1]), float(parts[2])),
             self.posterior.simulations,
             self.posterior.effective,
             float(self.posterior.emulator.max()),
-            (*warnings, *self._warnings(micro_benchmarks)),
+            (*warnings, *check_predictions(predictions), *self._warnings(micro_benchmarks)),
             settings,
             unknowns_file(self.keys),
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from tomllib import loads
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +13,13 @@ from etherweave.bench.calibration.micro_benchmarks import reported_share
 from etherweave.bench.calibration.prior import Array
 from etherweave.bench.statistics.quantiles import median
 
+if TYPE_CHECKING:
+    from etherweave.bench.calibration.calibration import ComparedWorkload
+
 FAR = 4.0
 """Factor beyond all that a prior can give, from which a measurement is none of this fabric."""
 OUTSIDE = 1.2  # Factor from which it is reported.
+OTHER_UNIT = 100.0  # Factor from which a held-out time is reported.
 RATE_ERROR = 1.02  # Factor of a rate over that of a link, which a clock may be off.
 _UNITS = {8.0: "bits taken for bytes", 1000.0: "a unit of another power of ten"}
 """Likely causes of a factor between measured and possible times."""
@@ -98,6 +103,19 @@ def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> l
                 f"{what}: the model misses it, or the hosts are others than its profile's"
             )
     return warnings
+
+
+def check_predictions(held_out: Sequence["ComparedWorkload"]) -> list[str]:
+    """Compare measured times of held-out workloads with predicted ones; returns warnings.
+
+    Such a factor is another unit rather than an error of the model.
+    """
+    return [
+        f"{row.name}: {amount(row.measured_s, 's')} were measured, and "
+        f"{amount(row.predicted_s, 's')} are predicted; expected seconds in measured times"
+        for row in held_out
+        if not 1 / OTHER_UNIT < row.measured_s / row.predicted_s < OTHER_UNIT
+    ]
 
 
 def _unit(factor: float) -> str:
