@@ -34,7 +34,8 @@ def test_a_replay_begins_with_the_prediction() -> None:
 
 
 def test_ranks_that_mostly_waited_for_a_processor_have_no_error() -> None:
-    assert "%" not in line(0.876)
+    withheld = "1.000 ms predicted, not compared with the recording, whose ranks mostly waited"
+    assert withheld in line(0.876) and "%" not in line(0.876)
 
 
 def test_the_longest_wait_for_a_processor_is_read_from_the_heads(tmp_path: Path) -> None:
