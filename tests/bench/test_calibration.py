@@ -21,7 +21,13 @@ from etherweave.bench.calibration import (
     calibrate,
 )
 from etherweave.bench.calibration.measured import alone, of_results, read
-from etherweave.bench.calibration.plausible import check_hosts, check_predictions, check_prior
+from etherweave.bench.calibration.micro_benchmarks import ChallengeTest, reported_share
+from etherweave.bench.calibration.plausible import (
+    check_hosts,
+    check_predictions,
+    check_prior,
+    check_rates,
+)
 from etherweave.bench.calibration.prediction import simulated
 from etherweave.cli.calibrate import _mark, _print
 from etherweave.uncertainty import declared
@@ -241,6 +247,18 @@ def test_measurements_of_another_machine_are_rejected() -> None:
         calibrate([*here, elsewhere], PRIOR)
     joined = benchmarks[2]._replace(hosts=("n2", "m1"))
     check_hosts([*here, elsewhere, joined])
+
+
+def test_a_ping_pong_of_the_hpc_challenge_is_timed_one_way() -> None:
+    """2 MB in 1.8 ms are 1.11 GB/s, of the 1.25 GB/s of a link; its latency stays as it is."""
+    facts = {"osu_latency": {"bytes": "2MB", "iterations": 5}}
+    scenario = alone(BASE, {"name": "ping", "workload": facts})
+    times, centre = (1.8e-3,), ChallengeTest("PingPong", is_fitted=True)
+    ping = MeasuredWorkload("ping", scenario, times, times, centre)
+    check_rates([ping])
+    with pytest.raises(CalibrationError, match=r"ping: 2 GB/s were measured, and links carry"):
+        check_rates([ping._replace(launches=(1e-3,))])
+    assert reported_share(ping.test) == 1
 
 
 def test_times_in_another_unit_are_rejected() -> None:

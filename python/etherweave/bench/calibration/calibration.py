@@ -91,7 +91,7 @@ class ComparedWorkload:
     launches_s: tuple[float, ...] = ()  # Time of each launch [s].
     predicted_iterations_s: tuple[float, ...] = ()
     """Quantiles of the iterations of a held-out workload at :data:`SHARES` [s]."""
-    test: str = ""  # Key of the workload in a scenario.
+    test: str = ""  # Key of the workload in a scenario, or test of the HPC Challenge.
     size_bytes: int | None = None
     """Size of a message, if the workload is one of :data:`SIZE_TESTS` [bytes]."""
     window: int = 1  # Messages of an iteration of ``osu_bw``.
@@ -386,7 +386,7 @@ def _compared(
     middle = predicted if turns.is_empty() else median_s(turns)
     interval = median_interval(workload.launches)
     ends = np.quantile(predictions, ENDS)
-    test, size, window = _workload(loads(result.resolved))
+    size, window = _size_and_window(workload.test, loads(result.resolved))
     return ComparedWorkload(
         name=workload.name,
         is_held_out=not workload.is_micro_benchmark,
@@ -401,7 +401,7 @@ def _compared(
         predicted_median_s=middle if workload.medians != workload.launches else predicted,
         launches_s=workload.launches,
         predicted_iterations_s=() if workload.is_micro_benchmark else _quantiles(turns),
-        test=test,
+        test=workload.test,
         size_bytes=size,
         window=window,
     )
@@ -414,9 +414,9 @@ def _quantiles(iterations: pl.DataFrame) -> tuple[float, ...]:
     return tuple(float(element) for element in value)
 
 
-def _workload(resolved: dict[str, Any]) -> tuple[str, int | None, int]:
-    """Return a scenario's only workload, and of :data:`SIZE_TESTS` the size and the window."""
-    ((test, facts),) = dict(resolved["job"][0]["workload"]).items()
+def _size_and_window(test: str, resolved: dict[str, Any]) -> tuple[int | None, int]:
+    """Return the size and the window of a scenario's only workload, if it is a size test."""
     if test not in SIZE_TESTS:
-        return test, None, 1
-    return test, size_of(facts["bytes"]), facts.get("window", 1)
+        return None, 1
+    facts = resolved["job"][0]["workload"][test]
+    return size_of(facts["bytes"]), facts.get("window", 1)

@@ -57,7 +57,9 @@ class MeasuredWorkload(NamedTuple):
 
     @property
     def test(self) -> str:
-        """Key of its workload in a scenario."""
+        """Key of its workload in a scenario, or a test of the HPC Challenge."""
+        if isinstance(self.centre, ChallengeTest):
+            return self.centre.test
         jobs: Any = self.scenario["job"]
         return str(next(iter(jobs[0]["workload"])))
 

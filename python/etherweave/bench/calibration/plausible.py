@@ -50,12 +50,15 @@ def check_rates(micro_benchmarks: Sequence[MeasuredWorkload]) -> None:
     """
     for benchmark in micro_benchmarks:
         resolved = loads(etherweave.resolve(benchmark.scenario))
-        ((kind, facts),) = resolved["job"][0]["workload"].items()
+        ((_, facts),) = resolved["job"][0]["workload"].items()
         rates = list(_rates({key: resolved.get(key) for key in ("topology", "link")}))
-        if kind not in ("osu_bw", "osu_latency") or not rates:
+        messages = {"osu_bw": facts.get("window", 1), "osu_latency": 2, "PingPong": 1}
+        if benchmark.test not in messages or not rates:
             continue
-        messages = facts.get("window", 1) if kind == "osu_bw" else 2
-        rate, most = (messages * size_of(facts["bytes"]) / median(benchmark.launches), max(rates))
+        rate, most = (
+            messages[benchmark.test] * size_of(facts["bytes"]) / median(benchmark.launches),
+            max(rates),
+        )
         if rate > RATE_ERROR * most:
             raise CalibrationError(
                 f"{benchmark.name}: {amount(rate, 'B/s')} were measured, and links carry "
