@@ -13,11 +13,23 @@ import pytest
 import etherweave
 from etherweave.api import toml
 from etherweave.api.units import time_of
-from etherweave.bench.calibration import Calibration, CalibrationError, MeasuredWorkload, calibrate
+from etherweave.bench.calibration import (
+    Calibration,
+    CalibrationError,
+    ComparedWorkload,
+    MeasuredWorkload,
+    calibrate,
+)
 from etherweave.bench.calibration.measured import alone, of_results, read
-from etherweave.bench.calibration.plausible import check_hosts, check_prior
+from etherweave.bench.calibration.micro_benchmarks import ChallengeTest, reported_share
+from etherweave.bench.calibration.plausible import (
+    check_hosts,
+    check_predictions,
+    check_prior,
+    check_rates,
+)
 from etherweave.bench.calibration.prediction import simulated
-from etherweave.cli.calibrate import _mark
+from etherweave.cli.calibrate import _mark, _print
 from etherweave.uncertainty import declared
 from etherweave.uncertainty.sampling import sobol
 from support import command_line
@@ -102,7 +114,7 @@ def test_an_interval_without_a_time_is_marked(outcome: Calibration) -> None:
     low, high = fft.predicted_low_s, fft.predicted_high_s
     measured, predicted = replace(fft, measured_s=2 * high), replace(fft, predicted_s=low / 2)
     cases = (fft, measured, predicted, replace(measured, predicted_s=low / 2))
-    assert [_mark(own) for own in cases] == ["", " *", " +", " * +"]
+    assert [_mark(own) for own in cases] == ["", "*", "+", "* +"]
 
 
 def test_where_nothing_lies_on_a_ridge_constants_and_predictions_are_exact() -> None:
@@ -237,6 +249,18 @@ def test_measurements_of_another_machine_are_rejected() -> None:
     check_hosts([*here, elsewhere, joined])
 
 
+def test_a_ping_pong_of_the_hpc_challenge_is_timed_one_way() -> None:
+    """2 MB in 1.8 ms are 1.11 GB/s, of the 1.25 GB/s of a link; its latency stays as it is."""
+    facts = {"osu_latency": {"bytes": "2MB", "iterations": 5}}
+    scenario = alone(BASE, {"name": "ping", "workload": facts})
+    times, centre = (1.8e-3,), ChallengeTest("PingPong", is_fitted=True)
+    ping = MeasuredWorkload("ping", scenario, times, times, centre)
+    check_rates([ping])
+    with pytest.raises(CalibrationError, match=r"ping: 2 GB/s were measured, and links carry"):
+        check_rates([ping._replace(launches=(1e-3,))])
+    assert reported_share(ping.test) == 1
+
+
 def test_times_in_another_unit_are_rejected() -> None:
     benchmarks = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
     times = tuple(1000 * time for time in benchmarks[0].launches)
@@ -248,6 +272,18 @@ def test_times_in_another_unit_are_rejected() -> None:
     assert check_prior(benchmarks[:1], np.log([[1e-9], [1.0]])) == []
     (warning,) = check_prior(benchmarks[:1], np.log([[1e-9], [benchmarks[0].launches[0] / 2]]))
     assert warning.startswith("latency-8: ") and "hosts are others than its profile's" in warning
+
+
+def test_held_out_times_in_another_unit_are_reported() -> None:
+    row = ComparedWorkload(
+        "halo3d", True, 1, 0.8e-3, 0.8e-3, 0.8e-3, *(9e-4, 9e-4, 9e-4), 9e-4, 9e-4
+    )
+    cases = [replace(row, measured_s=measured_s) for measured_s in (800.0, 8e-6, 0.05, 2e-5)]
+    first, second = check_predictions(cases)
+    assert first == (
+        "halo3d: 800 s were measured, and 900 us are predicted; expected seconds in measured times"
+    )
+    assert second.startswith("halo3d: 8 us were measured")
 
 
 def test_a_launch_counts_by_its_middle_half_and_an_application_by_its_mean(tmp_path: Path) -> None:
@@ -291,6 +327,7 @@ def test_times_of_osu_are_taken_as_round_trips_and_windows(tmp_path: Path) -> No
         read(tmp_path, BASE)
 
 
+OSU_TITLE = "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n"
 OSU_TEXT = """# OSU MPI Latency Test v7.3
 # Size          Latency (us)
 8                       {latency}
@@ -300,6 +337,19 @@ OSU_TEXT = """# OSU MPI Latency Test v7.3
 # Size      Bandwidth (MB/s)
 1024                  65.54
 """
+
+
+def test_latencies_are_printed_one_way(capsys: pytest.CaptureFixture[str]) -> None:
+    row = ComparedWorkload(
+        "osu_latency-8", False, 1, 3.56e-6, 3e-6, 4e-6, 3.6e-6, 3.5e-6, 3.7e-6, 3.56e-6, 3.6e-6,
+        test="osu_latency",
+    )  # fmt: skip
+    _print(Calibration((), (row, replace(row, name="fft", test="fft")), ()), as_json=False)
+    latency, fft = (line.split() for line in capsys.readouterr().out.splitlines()[-2:])
+    assert (latency[:2], fft[:2]) == (["osu_latency-8", "1.78"], ["fft", "3.56"])
+    benchmark = observed("latency-8", 0)._replace(launches=(3.56e-6,))
+    (warning,) = check_prior([benchmark], np.log([[1e-6], [2e-6]]))
+    assert "1.78 us were measured" in warning and "gives 500 ns to 1 us" in warning
 
 
 def test_texts_of_osu_and_a_table_of_times_are_measurements(tmp_path: Path) -> None:
@@ -344,8 +394,23 @@ def test_texts_of_osu_and_a_table_of_times_are_measurements(tmp_path: Path) -> N
         ("osu.txt", OSU_TEXT.format(latency="five"), "line 3: "),
         (
             "osu.txt",
-            OSU_TEXT.format(latency="5.00").replace("16 ", "64 "),
-            "line 1: osu_latency is not complete: no row for 16 B",
+            "8 5.00\n16 9.00\n",
+            "no benchmark that is known writes such a text; expected output of osu_latency or",
+        ),
+        (
+            "osu.txt",
+            "# Size          Latency (us)\n8 5.00\n16 9.00\n",
+            "line 1: osu is not complete: the line `# OSU MPI ...` is missing",
+        ),
+        (
+            "osu.txt",
+            OSU_TEXT.format(latency="0.0001"),
+            "line 3: column 2 (latency(us)) is '0.0001'; expected a number with two decimal",
+        ),
+        (
+            "osu.txt",
+            OSU_TITLE + "8      abc\n16     9.00\n32     9.00\n64     9.00\n128    9.00\n",
+            "line 3: column 2 (latency(us)) is 'abc'; expected a number",
         ),
     ],
 )
@@ -360,6 +425,32 @@ def test_files_that_are_no_measurements_are_refused(
 
 
 invoke = partial(command_line.invoke, "calibrate", code=2)
+
+
+def test_programs_that_unknowns_are_not_inferred_from_are_named(tmp_path: Path) -> None:
+    text = tmp_path / "osu.txt"
+    both = OSU_TITLE.replace("Latency Test", "Bi-Directional Bandwidth Test")
+    text.write_text(OSU_TITLE + "8 5.00\n" + both.replace("Latency (us)", "Bandwidth (MB/s)"))
+    warnings: list[str] = []
+    with text.open("a") as file:
+        file.write("8 9.00\n")
+    (row,) = read(text, BASE, warnings.append)
+    assert row.name == "osu_latency-8"
+    expected = "expected osu_latency, osu_bw or hpcc"
+    assert warnings == [f"{text}: left out: osu_bibw; {expected}"]
+    text.write_text("\n".join(text.read_text().splitlines()[3:]) + "\n")
+    with pytest.raises(CalibrationError, match=f"osu\\.txt: has osu_bibw; {expected}"):
+        read(text, BASE)
+
+
+def test_sizes_of_a_text_need_not_double(tmp_path: Path) -> None:
+    text = tmp_path / "osu.txt"
+    text.write_text(OSU_TITLE + "8 5.00\n512 9.00\n8192 20.00\n")
+    assert [row.name for row in read(text, BASE)] == [
+        "osu_latency-8",
+        "osu_latency-512",
+        "osu_latency-8192",
+    ]
 
 
 def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
@@ -379,6 +470,29 @@ def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
     assert "none.toml: No such file" in missing.output
     done = invoke(scenario, "--measured", tmp_path)
     assert "expected a result of `measure` or of `bench run`" in done.output
+    assert "no such file" not in done.output
+    done = invoke(scenario, "--measured", tmp_path / "none.csv")
+    assert "none.csv: no such file or directory; expected a result" in done.output
+
+
+def test_options_without_effect_are_rejected(tmp_path: Path) -> None:
+    scenario = tmp_path / "base.toml"
+    scenario.write_text("[topology.single_switch]\nhosts = 4\n[[job]]\nname = \"a\"\n"
+                        "workload.osu_latency = {}\n")  # fmt: skip
+    for words in (
+        ("--measured", tmp_path / "none.csv"),
+        ("--site", tmp_path / "none.toml"),
+        ("--hpcc", 768),
+        ("--output", tmp_path / "out"),
+        ("--launches", 6),
+        ("--json",),
+    ):
+        assert invoke(*words).output == f"{words[0]}: expected a scenario\n"
+    fitted = "--study: fits the constants of a study; expected no scenario\n"
+    assert invoke(scenario, "--study", "sandia-2020").output == fitted
+    for option, value in (("--fabric", "tcp"), ("--hpcc", 768), ("--launches", 2)):
+        refused = invoke(scenario, "--measured", tmp_path, option, value).output
+        assert refused == f"{option}: is of launches; expected --site, not --measured\n"
 
 
 def test_settings_stand_in_a_file(tmp_path: Path) -> None:

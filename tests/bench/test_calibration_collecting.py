@@ -20,6 +20,7 @@ from etherweave.bench.calibration.plans import MeasuringHosts, PlannedWorkload, 
 from etherweave.bench.measure import MeasureError, MeasureLimits
 from etherweave.bench.site.values import ClusterSite, SiteHost
 from etherweave.bench.statistics.launches import shuffled
+from etherweave.cli import progress
 from support import command_line
 from support.measured_results import measurement
 
@@ -302,14 +303,30 @@ def test_standard_output_is_json_with_the_keys_of_scripts(pretend: Pretend, tmp_
 
 
 @pytest.mark.usefixtures("short")
-def test_the_page_has_80_columns_and_names_as_they_are(pretend: Pretend, tmp_path: Path) -> None:
+def test_tables_in_a_pipe_have_no_box_and_names_as_they_are(
+    pretend: Pretend, tmp_path: Path
+) -> None:
     pretend(Cluster())
     out = invoke(tmp_path, columns=80).stdout
     assert "held out [us]" in out and "posterior" in out
     assert "[bold]..fft" in out
     assert "90 % interval" in out and "…" not in out
-    assert max(len(line) for line in out.splitlines()) <= 80
+    assert not set("┃│─") & set(out)
+    (poll,) = (line for line in out.splitlines() if "host.mpi_tcp.poll" in line and " to " in line)
+    assert poll.endswith("not known"), "a constant has one line"
     assert not list(tmp_path.glob("fft*")), "a name leaves its directory"
+
+
+@pytest.mark.usefixtures("short")
+def test_inference_reports_its_progress_where_errors_are_redirected(
+    pretend: Pretend, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pretend(Cluster())
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.05)
+    done = invoke(tmp_path)
+    assert "calibrate: wave 1 of at most 5: " in done.stderr
+    assert "calibrate: simulating workloads at 32 draws" in done.stderr
+    assert "wave" not in done.stdout
 
 
 @pytest.mark.usefixtures("short")

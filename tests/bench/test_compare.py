@@ -94,12 +94,15 @@ def test_compare_ends_with_1_on_a_regression_only_if_strict(tmp_path: Path) -> N
 
 def test_compare_says_how_sites_differ(tmp_path: Path) -> None:
     network = campaign().networks[0]
-    other = replace(network, kind=f"{network.kind} over copper")
+    other = replace(network, kind=f"{network.kind} over copper", rate=62.5e6, latency=3e-5)
     measured(tmp_path / "before", 10.0)
     measured(tmp_path / "now", 12.0, replace(campaign(networks=(other,), rule=TEN), site="hall2"))
     done = etherweave("compare", tmp_path / "before", tmp_path / "now")
     kinds = f"{network.name}.kind {network.kind} and {other.kind}"
-    assert done.stderr == f"WARNING: the sites differ: site test and hall2; {kinds}\n"
+    rates = f"{network.name}.rate {network.rate * 8 / 1e9:g} Gb/s and 0.5 Gb/s"
+    times = f"{network.name}.latency {network.latency * 1e6:g} us and 30 us"
+    differing = f"site test and hall2; {kinds}; {rates}; {times}"
+    assert done.stderr == f"WARNING: the sites differ: {differing}\n"
     assert etherweave("compare", tmp_path / "now", tmp_path / "now").stderr == ""
 
 

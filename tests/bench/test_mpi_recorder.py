@@ -232,6 +232,22 @@ def test_a_replay_needs_a_host_for_every_rank(recorded: Path, tmp_path: Path) ->
     assert "3" in done.stderr and "2" in done.stderr
 
 
+def test_pages_have_the_warning_that_ranks_waited_for_a_processor(
+    recorded: Path, tmp_path: Path
+) -> None:
+    files, out = shutil.copytree(recorded, tmp_path / "files"), tmp_path / "out"
+    for path in files.glob("*.ewr"):
+        head = path.read_bytes()
+        path.write_bytes(head[:20] + (840_000).to_bytes(4, "little") + head[24:])
+    waited = "waited for a processor during 84.0% of the time"
+    assert f"<li>a rank {waited}" in write_report(files, tmp_path / "page").read_text()
+    done = run_here("replay", files, "--on", fabric(tmp_path, RANKS), "-o", out, code=0)
+    assert done.stderr.count(waited) == 1
+    assert "not compared with the recording" in done.stdout
+    page = write_report(out, out).read_text()
+    assert f"<li>a rank of the recording {waited}" in page and "which are not compared" in page
+
+
 def test_files_of_some_ranks_or_cut_ones_are_refused(recorded: Path, tmp_path: Path) -> None:
     part = shutil.copytree(recorded, tmp_path / "part")
     on = ("--on", fabric(tmp_path, RANKS))

@@ -30,7 +30,14 @@ from etherweave.pages.benchmarks.data import Place, load_benchmarks, places
 from etherweave.pages.benchmarks.points import rates
 from etherweave.pages.benchmarks.predictions import predictions
 from etherweave.pages.benchmarks.stability import relative
-from etherweave.pages.benchmarks.sweeps import RATE_SWEEP, TIME_SWEEP, Sweep, SweepSetting, latency
+from etherweave.pages.benchmarks.sweeps import (
+    RATE_SWEEP,
+    TIME_SWEEP,
+    Sweep,
+    SweepSetting,
+    bandwidth,
+    latency,
+)
 from support import command_line
 from support.captured_texts import DATA
 from support.launches import NETWORK, FakeLauncher, bandwidths, campaign, latencies, stored_campaign
@@ -283,6 +290,38 @@ def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, thre
     received = json.loads(text)["end"]["sum_received"]["bits_per_second"] / 1e9
     assert lines["measured"] == pytest.approx([received])
     assert rates(load_benchmarks(three)) is None
+
+
+@pytest.mark.usefixtures("undrawn_figures")
+def test_a_page_begins_with_the_figures_of_a_few_benchmarks(tmp_path: Path) -> None:
+    """4 B are the largest message; 1 Gb/s carry 125 MB/s."""
+    planned = experiments(
+        ["osu_latency", "osu_bw"], (NETWORK,), CampaignOptions(("a", "b"), sizes=((1, 4),))
+    )
+    launcher = FakeLauncher(
+        lambda number: (
+            latencies(11.0)
+            if launcher.jobs[number].command.arguments[0] == "osu_latency"
+            else bandwidths(0.96)
+        )
+    )
+    out = stored_campaign(tmp_path / "out", Campaign("x", (NETWORK,), planned, FEW, 1), launcher)
+    lead = write_report(out, out).read_text().partition('class="lead">')[2].partition("</p>")[0]
+    assert "osu_latency on lan: 11 us at 1 B." in lead
+    assert "osu_bw on lan: 3.84 MB/s at 4 B, 3% of 1 Gb/s." in lead
+    assert "2 of 2 experiments on x gave numbers" in lead
+
+
+def test_captions_explain_the_lines_that_are_drawn(tmp_path: Path, three: Path) -> None:
+    section = latency(load_benchmarks(three))
+    assert section is not None and "dotted line adds" in section.caption
+    assert "A collective takes" not in section.caption
+    other = replace(NETWORK, kind="")
+    planned = experiments(["osu_bw"], (other,), CampaignOptions(("a", "b"), sizes=((1, 4),)))
+    launcher = FakeLauncher(lambda number: bandwidths(0.9))
+    out = stored_campaign(tmp_path / "out", Campaign("x", (other,), planned, FEW, 1), launcher)
+    rate = bandwidth(load_benchmarks(out))
+    assert rate is not None and "dashed line" in rate.caption and "dotted" not in rate.caption
 
 
 @pytest.mark.usefixtures("undrawn_figures")

@@ -30,6 +30,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch, package: str, *words: object) -> st
         ("matplotlib", f"design {SCENARIO} --draw fabric.svg", "report"),
         ("scipy", "study sandia-2020", "all"),
         ("jinja2", "report .", "report"),
+        ("scipy", f"advise {SCENARIO}", "advise"),
         ("numpy", f"calibrate {SCENARIO} --measured .", "bench"),
     ],
 )

@@ -26,6 +26,11 @@ def write(written: Files, folder: Path) -> None:
         path.write_text(text)
 
 
+def test_a_path_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    expected = "No such file or directory; expected a configuration, or a directory of them"
+    assert f"{tmp_path / 'none'}: {expected}\n" in invoke(tmp_path / "none", code=2).stderr
+
+
 def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path) -> None:
     write(tree(), tmp_path)
     assert invoke(tmp_path, code=0).output == "no findings in 3 switches, 4 hosts\n"

@@ -1,11 +1,13 @@
 """Requests that the server answers, and those that it refuses."""
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
 
 from etherweave.explore.guard import HEADERS, Guard
+from support import command_line
 
 HOST = "127.0.0.1:8000"
 
@@ -66,3 +68,10 @@ def test_requests_of_the_page_are_answered(kind: str, path: str, headers: dict[s
 def test_requests_of_others_are_refused(kind: str, path: str, headers: dict[str, str]) -> None:
     first, *_ = answered(kind, path, headers)
     assert first.get("status", first.get("code")) in (403, 1008)
+
+
+def test_a_port_in_use_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = command_line.invoke("explore", "--no-browser", "--port", port, code=2)
+    assert done.stderr == f"port {port}: Address already in use; expected a free port\n"

@@ -87,6 +87,12 @@ def test_a_range_that_is_none_is_named(text: str, words: str) -> None:
     assert words in str(error.value)
 
 
+def test_an_end_without_a_unit_is_named_as_it_is_written() -> None:
+    with pytest.raises(UncertaintyError) as error:
+        declared(["switch.latency=200ns..400"])
+    assert str(error.value) == "switch.latency=200ns..400: 400; expected the unit of 200ns"
+
+
 def test_a_file_that_is_missing_is_named_with_what_is_expected() -> None:
     with pytest.raises(UncertaintyError, match=r"none\.toml: No such file.*; expected a file with"):
         declared(["@none.toml"])

@@ -89,6 +89,9 @@ class Replay:
         }
 
 
+WAITED_MAX = 0.01  # Part of the time for which a rank may wait for a processor without a warning.
+WAITS_MOSTLY = 0.5
+"""Part of the time from which on a recording does not show what the program takes."""
 _WAITED_AT = 20  # Place in the head of a file [B]: four bytes, in millionths of the time.
 
 
@@ -101,10 +104,35 @@ def processor_wait(directory: Path) -> float:
     return max((_processor_wait(path) for path in directory.glob("*.ewr")), default=0.0)
 
 
+def _wait_warnings(waited: float) -> list[str]:
+    """Say what times contain where ranks of a recording waited for processors."""
+    if waited <= WAITED_MAX:
+        return []
+    withheld = "" if waited <= WAITS_MOSTLY else ", which are not compared"
+    during = f"a rank of the recording waited for a processor during {waited:.1%} of the time"
+    return [f"{during}: recorded and predicted times contain that{withheld}"]
+
+
 def _processor_wait(path: Path) -> float:
     with path.open("rb") as file:
         file.seek(_WAITED_AT)
         return int.from_bytes(file.read(4), "little") / 1e6
+
+
+def recording_warnings(described: RecordingFacts, waited: float) -> list[str]:
+    """Say what makes a replay wrong or impossible; ``waited`` is :func:`processor_wait`."""
+    warnings = []
+    if waited > WAITED_MAX:
+        warnings.append(
+            f"a rank waited for a processor during {waited:.1%} of the time: times of calls and of "
+            "computation contain that; expected a processor for each rank, and nothing else on it"
+        )
+    if lost := described["not_recorded"]:
+        warnings.append(
+            f"{', '.join(lost)}: messages are not recorded; `etherweave replay` refuses this "
+            "recording"
+        )
+    return warnings
 
 
 def facts(recording: _core.Recording) -> RecordingFacts:
@@ -172,10 +200,12 @@ def replay(
     else:
         with recorded(source, keep) as files:
             recording = _core.Recording.read(files)
+            waits = _wait_warnings(processor_wait(files))
         kind, described = "goal", facts(recording)
         rules = library or _named(workload)
         if rules is None:
             rules, warnings = _recorded(described["library"])
+        warnings = (*warnings, *waits)
         keys = {"text": recording.goal(rules, ranks_per_node, _or_one(compute_scale))}
     changes = _as_first(workload, {kind: keys}, overrides or {})
     try:

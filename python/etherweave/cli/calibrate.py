@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tomllib import loads
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,9 @@ from etherweave.cli import measure
 from etherweave.cli.bench.amounts import TrafficLimit
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, print_warnings, reject
-from etherweave.cli.parameters import AsJson, Positive, Uncertain, directory
+from etherweave.cli.parameters import AsJson, Positive, Uncertain, directory, is_given
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from etherweave.bench.calibration import Calibration, ComparedWorkload, MeasuredWorkload
     from etherweave.bench.calibration.calibration import CalibratedConstant
     from etherweave.bench.measure import MeasureLimits
@@ -32,9 +31,12 @@ TESTBED = "sandia-2020"  # Study whose constants are fitted unless another, or a
 CONSTANTS = "constants.toml"  # File with the middle of the posterior, as overrides.
 POSTERIOR = "posterior.toml"  # File with the posterior, as distributions.
 CHALLENGE = "hpcc"  # Directory of the launches of the HPC Challenge, beside a calibration.
+OF_LAUNCHES = ("fabric", "hosts", "hpcc", "launches", "time_limit", "traffic_limit")
+"""Parameters of launches on a site."""
 
 
 def calibrate_verb(
+    context: typer.Context,
     scenario: Path | None = None,
     *,
     site: measure.SiteFile = None,
@@ -78,22 +80,28 @@ def calibrate_verb(
         Fit this study's constants, if no scenario is given.
     """
     if scenario is None:
+        others = {param.name for param in context.command.params} - {"study"}
+        _check_unused(context, others, "expected a scenario")
         return _published(study)
+    _check_unused(context, {"study"}, "fits the constants of a study; expected no scenario")
     base = _scenario(scenario)
     if (site is None) == (not measured):
         stated = "both --site and --measured" if site else "neither --site nor --measured"
         reject(f"{stated}; expected a site to measure now, or earlier measurements")
     if site and output is None:
         reject("--site: measures on hosts; expected --output DIRECTORY for its launches")
+    if measured:
+        _check_unused(context, OF_LAUNCHES, "is of launches; expected --site, not --measured")
     from etherweave.bench.calibration import calibrate
-    from etherweave.bench.calibration.measured import read
     from etherweave.bench.calibration.priors import prior_of
+    from etherweave.cli.progress import step_progress
     from etherweave.uncertainty import UncertaintyError, declared
 
     with mistakes(UncertaintyError):
         prior = prior_of(scenario, declared(uncertain or ()))
     if output:
         directory(output)
+    printed: set[str] = set()
     with _mistakes():
         if site and output:
             limits, selected = (
@@ -105,13 +113,21 @@ def calibrate_verb(
             else:
                 workloads = _measured(base, selected, launches, limits, output)
         else:
-            workloads = [workload for place in measured or [] for workload in read(place, base)]
-        calibration = calibrate(workloads, prior, notice)
+            workloads = _read(measured or [], base, printed)
+        with step_progress() as show:
+            calibration = calibrate(workloads, prior, notice, partial(show, "calibrate"))
     if output:
         _save(calibration, output)
     _print(calibration, as_json)
-    print_warnings(calibration.warnings, set())
+    print_warnings(calibration.warnings, printed)
     return None
+
+
+def _check_unused(context: typer.Context, names: Collection[str | None], reason: str) -> None:
+    """Reject options that the rest of the command line leaves without effect."""
+    for param in context.command.params:
+        if param.name in names and is_given(context, param.name):
+            reject(f"{param.opts[0]}: {reason}")
 
 
 @contextmanager
@@ -135,6 +151,18 @@ def _scenario(file: Path) -> dict[str, Any]:
         if not read_text(file).strip():
             reject(f"{file}: empty; expected a scenario of the fabric")
         return loads(etherweave.resolve(file))
+
+
+def _read(
+    places: Sequence[Path], base: Mapping[str, object], printed: set[str]
+) -> list["MeasuredWorkload"]:
+    """Read earlier measurements, and warn of what is left out of them."""
+    from etherweave.bench.calibration.measured import read
+
+    def warn(warning: str) -> None:
+        print_warnings([warning], printed)
+
+    return [workload for place in places for workload in read(place, base, warn)]
 
 
 def _measured(
@@ -212,27 +240,36 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
     if as_json:
         print(json.dumps(calibration.facts(), indent=2))
         return
-    from rich.console import Console
-
-    console = Console()
-    if unknown := not_determined(calibration.constants):
-        console.print(unknown, markup=False)
-    console.print(_constants(calibration))
+    tests = {row.test for row in calibration.micro_benchmarks}
+    if unknown := not_determined(calibration.constants, tests):
+        print(unknown)
+    heads = ("constant", ">before", "prior, 90 %", "posterior, 90 %", ">width", "")
+    print_table(heads, map(_constant, calibration.constants))
     if calibration.choices:
         print_table(("choice", "value", ">prior", ">posterior"), _choices(calibration))
     for line in _identified(calibration):
-        console.print(line, markup=False)
-    console.print(_comparison("inferred from", calibration.micro_benchmarks))
+        print(line)
+    _print_comparison("inferred from", calibration.micro_benchmarks)
     if calibration.held_out:
-        console.print(_comparison("held out", calibration.held_out))
-        console.print(_verdict(calibration))
+        _print_comparison("held out", calibration.held_out)
+        print(_verdict(calibration))
 
 
-def not_determined(constants: Sequence["CalibratedConstant"]) -> str:
-    """Name constants of which the measurements say nothing; nothing where there are none."""
+def not_determined(constants: Sequence["CalibratedConstant"], tests: Collection[str]) -> str:
+    """Name constants of which the measurements say nothing; nothing where there are none.
+
+    Where that is all of them, say what is left to do beside the ``tests`` that were measured.
+    """
+    from etherweave.bench.calibration.measured import MICRO
+
     left = [constant.key for constant in constants if not constant.is_inferred]
     if left and len(left) == len(constants):
-        return "these measurements determine no constant: all stay as they were before"
+        others = ", ".join(sorted(MICRO - {*tests}))
+        measure = f"measure {others} too, or " if others else ""
+        return (
+            "these measurements determine no constant: all stay as they were before; "
+            f"{measure}predict intervals with `run --samples 64 --uncertain @{POSTERIOR}`"
+        )
     return f"not determined by these measurements: {', '.join(left)}" if left else ""
 
 
@@ -259,23 +296,15 @@ def _identified(calibration: "Calibration") -> Iterator[str]:
     yield f"the model misses micro-benchmarks by {median:.1%} ({low:.1%} to {high:.1%})"
 
 
-def _constants(calibration: "Calibration") -> "Table":
-    from rich.table import Table
-
-    table = Table(padding=(0, 0), caption="intervals of 90 %")
-    table.add_column("constant", no_wrap=True)
-    for name in ("before", "prior", "posterior", "width"):
-        table.add_column(name, overflow="fold")
-    for row in calibration.constants:
-        words = "" if row.is_determined else "together" if row.together_with else "not known"
-        table.add_row(
-            row.key,
-            _text(row.before, row.unit),
-            _range(row.prior_low, row.prior_high, row.unit),
-            _range(row.low, row.high, row.unit),
-            f"{row.width:.0%} {words}".strip(),
-        )
-    return table
+def _constant(row: "CalibratedConstant") -> tuple[str, ...]:
+    return (
+        row.key,
+        _text(row.before, row.unit),
+        _range(row.prior_low, row.prior_high, row.unit),
+        _range(row.low, row.high, row.unit),
+        f"{row.width:.0%}",
+        "" if row.is_determined else "together" if row.together_with else "not known",
+    )
 
 
 def _choices(calibration: "Calibration") -> Iterator[tuple[str, ...]]:
@@ -294,25 +323,26 @@ def _text(value: float | None, unit: str) -> str:
     return "" if value is None else amount(value, unit or Unit.COUNT)
 
 
-def _comparison(title: str, rows: Sequence["ComparedWorkload"]) -> "Table":
-    """Return a table of times of an iteration, or of all streams together."""
-    from rich.table import Table
-    from rich.text import Text
+def _print_comparison(title: str, rows: Sequence["ComparedWorkload"]) -> None:
+    """Print a table of times of an iteration, or of all streams together."""
+    heads = (">measured", ">predicted", ">90 % interval", "", ">error", ">of median")
+    print_table((f"{title} [us]", *heads), map(_compared, rows))
 
-    table = Table(padding=(0, 0))
-    table.add_column(Text(f"{title} [us]"), overflow="fold")
-    for name in ("measured", "predicted", "90 % interval", "error", "of median"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            Text(row.name),
-            _us(row.measured_s),
-            _us(row.predicted_s),
-            f"{interval_us(row.predicted_low_s, row.predicted_high_s)}{_mark(row)}",
-            f"{row.error:+.1%}",
-            f"{row.error_of_median:+.1%}",
-        )
-    return table
+
+def _compared(row: "ComparedWorkload") -> tuple[str, ...]:
+    """Write a workload as a row; times of ``osu_latency`` are one way, as it prints them."""
+    from etherweave.bench.calibration.micro_benchmarks import reported_share
+
+    share = reported_share(row.test)
+    return (
+        row.name,
+        _us(share * row.measured_s),
+        _us(share * row.predicted_s),
+        interval_us(share * row.predicted_low_s, share * row.predicted_high_s),
+        _mark(row),
+        f"{row.error:+.1%}",
+        f"{row.error_of_median:+.1%}",
+    )
 
 
 def interval_us(low_s: float, high_s: float) -> str:
@@ -325,7 +355,8 @@ def _mark(workload: "ComparedWorkload") -> str:
     """Mark an interval that does not have what was measured, or what is predicted."""
     low_s, high_s = workload.predicted_low_s, workload.predicted_high_s
     is_within = low_s <= workload.predicted_s <= high_s
-    return ("" if workload.is_covered else " *") + ("" if is_within else " +")
+    marks = {"*": workload.is_covered, "+": is_within}
+    return " ".join(mark for mark, is_inside in marks.items() if not is_inside)
 
 
 def _us(seconds: float) -> str:

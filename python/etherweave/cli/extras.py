@@ -10,13 +10,14 @@ EXTRAS = ("advise", "bench", "control", "dask", "explore", "formats", "otf2", "r
 """Each has the name of the room, or the engine, whose libraries it brings; ``all`` brings all."""
 MODULES = {"pyyaml": "yaml", "salib": "SALib", "scikit-learn": "sklearn"}
 """Modules of packages that have other names."""
+BROUGHT = {"advise": {"scipy"}}  # Packages that libraries of an extra require: SALib.
 _REQUIREMENT = re.compile(r"(?P<package>[\w.-]+).*;.*\bextra == ['\"](?P<extra>\w+)['\"]")
 
 
 def require(*extras: str) -> None:
     """End with one sentence, before work that takes long, where an extra's package is missing."""
     for extra in extras:
-        for package in sorted(_packages(extra)):
+        for package in sorted(_packages(extra) | BROUGHT.get(extra, set())):
             if find_spec(MODULES.get(package, package.replace("-", "_"))) is None:
                 reject(_sentence(package, extra if len(extras) == 1 else "all"))
 

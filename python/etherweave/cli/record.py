@@ -10,14 +10,21 @@ import typer
 import etherweave
 from etherweave.api.machine import usable_processors
 from etherweave.api.units import counted
-from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, notice, print_error, reject
+from etherweave.cli.exits import (
+    FAILED,
+    INTERRUPTED,
+    mistakes,
+    notice,
+    print_error,
+    print_warnings,
+    reject,
+)
 from etherweave.cli.parameters import AsJson, Positive, directory, output_file
 
 if TYPE_CHECKING:
     from etherweave.api.replays import RecordingFacts
     from etherweave.bench.measure.mpi_recorder import RecorderOverhead
 
-WAITED_MAX = 0.01  # Part of the time for which a rank may wait for a processor without a warning.
 SETTINGS = {"allow_interspersed_args": False}
 NOTHING = (
     "nothing was recorded: expected a program that calls MPI_Init, linked dynamically with the MPI "
@@ -118,23 +125,16 @@ def _is_complete(output: Path) -> bool:
 
 def _warn(described: "RecordingFacts", waited: float) -> None:
     """Say what makes a replay wrong or impossible."""
+    from etherweave.api.replays import recording_warnings
+
     processors = usable_processors()
     if described["hosts"] == [gethostname()] and described["ranks"] > processors:
         print_error(
             f"WARNING: {described['ranks']} ranks shared the {processors} processors of this host: "
             "times of calls and of computation contain waiting for a processor"
         )
-    elif waited > WAITED_MAX:
-        print_error(
-            f"WARNING: a rank waited for a processor during {waited:.1%} of the time: times of "
-            "calls and of computation contain that; expected a processor for each rank, and "
-            "nothing else on it"
-        )
-    if lost := described["not_recorded"]:
-        print_error(
-            f"WARNING: {', '.join(lost)}: messages are not recorded; `etherweave replay` refuses "
-            "this recording"
-        )
+        waited = 0.0  # The reason is known.
+    print_warnings(recording_warnings(described, waited), set())
 
 
 def _overhead_line(overhead: "RecorderOverhead") -> str:

@@ -9,12 +9,9 @@ import typer
 
 import etherweave
 from etherweave.cli import parameters
-from etherweave.cli.exits import exit_as, mistakes, print_error, reject
+from etherweave.cli.exits import exit_as, mistakes, reject
 from etherweave.cli.progress import print_start, run_progress
-from etherweave.cli.record import WAITED_MAX, recording_line
-
-WAITS_MOSTLY = 0.5
-"""Part of the time from which on a recording does not show what the program takes."""
+from etherweave.cli.record import recording_line
 
 if TYPE_CHECKING:
     from etherweave.api.replays import Replay
@@ -99,24 +96,23 @@ def replay(
             write_trace(done.result, trace)
     exit_as(done.result.summary, f"the result in {output}" if output else "the simulation", printed)
     waited = processor_wait(recording)
-    if waited > WAITED_MAX:
-        print_error(
-            f"WARNING: a rank of the recording waited for a processor during {waited:.1%} of the "
-            "time: recorded and predicted times contain that"
-        )
     print(json.dumps(done.to_json(), indent=2) if as_json else text(done, scenario, waited))
 
 
 def text(done: "Replay", scenario: Path, waited: float) -> str:
     """Write recorded and predicted time; no error where ranks mostly waited for a processor."""
+    from etherweave.api.replays import WAITS_MOSTLY
+
     predicted = f"{done.predicted_ns / 1e6:,.3f} ms predicted"
     if done.recorded is None:
         return f"{scenario.stem}: {predicted}"
     computed = done.recorded["compute_share"] * done.recorded["span_ns"] / 1e6
-    error = f", {done.error:+.1%} against the recording" if waited <= WAITS_MOSTLY else ""
+    error = f"{done.error:+.1%} against the recording"
+    withheld = "not compared with the recording, whose ranks mostly waited for a processor"
+    compared = error if waited <= WAITS_MOSTLY else withheld
     scale = "" if done.compute_scale == 1 else f" x {done.compute_scale:g}"
     return (
         f"{recording_line(done.recorded)}\n"
-        f"{scenario.stem}: {predicted}{error}; "
+        f"{scenario.stem}: {predicted}, {compared}; "
         f"{computed:,.3f} ms of computation{scale}, collectives of {done.library}"
     )

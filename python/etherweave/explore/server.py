@@ -1,5 +1,6 @@
 """The server of the page: loopback only, a token in its address, one process."""
 
+import os
 import secrets
 import socket
 from collections.abc import Callable
@@ -26,7 +27,7 @@ def serve(session: Session, port: int, ready: Callable[[str], None]) -> None:
     Port 0 of the loopback interface takes a free one; ``ready`` takes the address, with its token,
     when connections are accepted. Raises ``OSError`` when the port is taken.
     """
-    with socket.create_server(("127.0.0.1", port)) as listener:
+    with _listener(port) as listener:
         token = secrets.token_urlsafe(24)
         port = listener.getsockname()[1]
         config = uvicorn.Config(
@@ -37,6 +38,14 @@ def serve(session: Session, port: int, ready: Callable[[str], None]) -> None:
         ready(f"http://127.0.0.1:{port}/{token}/")
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listener(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        reason = f"{os.strerror(error.errno or 0)}; expected a free port"
+        raise OSError(error.errno, reason, f"port {port}") from None
 
 
 def _application(session: Session, token: str) -> FastAPI:

@@ -71,6 +71,12 @@ class BenchmarkReport:
         """Nothing is known to be missing or wrong."""
         return self.completeness != Completeness.PARTIAL and self.valid is not False
 
+    @property
+    def has_sound_rows(self) -> bool:
+        """Whether nothing but rows of sizes in between is known to be missing."""
+        are_gaps = all(warning.startswith(_NO_ROW) for warning in self.warnings)
+        return self.is_sound or (are_gaps and self.valid is not False)
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -161,6 +167,14 @@ def _check_rise(statistics: Sequence[Measurement]) -> None:
 
 def _share(name: str) -> float:
     return float(name.removeprefix("p"))
+
+
+_NO_ROW = "no row for "
+
+
+def missing_row(size: int) -> str:
+    """Write the warning of a size that a sweep by doubling has left out."""
+    return f"{_NO_ROW}{size} B: sizes of a whole output double"
 
 
 def missing_powers(sizes: Sequence[int]) -> list[int]:

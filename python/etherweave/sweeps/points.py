@@ -170,10 +170,15 @@ def _groups(spec: Mapping[str, Any], seed: int) -> list[Group]:
     return [*groups, (["seed"], [(seed + number,) for number in range(spec["seeds"])])]
 
 
-def check_range(where: str, axis: Mapping[str, Any], has_sample: bool) -> None:
+def check_range(
+    where: str,
+    axis: Mapping[str, Any],
+    has_sample: bool,
+    end_names: tuple[str, str] = (".from", ".to"),
+) -> None:
     """Refuse an axis without values whose ends are none of one unit, or that has no count.
 
-    Raises ``SweepError``, which names the key below ``where``.
+    Raises ``SweepError``, which names the key below ``where``: of an end, ``where`` and its name.
     """
     ends = [axis["from"], axis["to"]]
     if axis["values"]:
@@ -186,9 +191,10 @@ def check_range(where: str, axis: Mapping[str, Any], has_sample: bool) -> None:
         raise SweepError(f"{where}: no count; expected `count`, or the table `sweep.sample`")
     if axis["count"] is not None and axis["count"] < 2:
         raise SweepError(f"{where}.count: {axis['count']}; expected 2 or more")
-    (low, unit), (high, other) = (amount(f"{where}.{end}", axis[end]) for end in ("from", "to"))
+    low_at, high_at = (f"{where}{name}" for name in end_names)
+    (low, unit), (high, other) = amount(low_at, axis["from"]), amount(high_at, axis["to"])
     if unit != other:
-        raise SweepError(f"{where}.to: {axis['to']}; expected the unit of {axis['from']}")
+        raise SweepError(f"{high_at}: {axis['to']}; expected the unit of {axis['from']}")
     if axis["scale"] == "log" and min(low, high) <= 0:
         raise SweepError(f"{where}: {axis['from']} to {axis['to']}; expected ends above 0")
 

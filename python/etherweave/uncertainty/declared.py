@@ -123,7 +123,7 @@ def _of_text(text: str) -> tuple[str, Distribution]:
         return key, _distribution(key, {"key": key, "values": values})
     if not dots:
         raise UncertaintyError(f"{text}: one value; expected LOW..HIGH, as in 200ns..400ns")
-    return key, _distribution(key, {"key": key, "from": _number(low), "to": _number(high)})
+    return key, _range(text, {"from": _number(low), "to": _number(high)}, end_names=("", ""))
 
 
 def _number(text: str) -> object:
@@ -180,9 +180,7 @@ def range_of(where: str, low: object, high: object) -> Range:
 
     Raises ``UncertaintyError`` when they are none of one unit, or the lower one comes second.
     """
-    distribution = _distribution(where, {"from": low, "to": high})
-    assert isinstance(distribution, Range), "two ends are no choice"
-    return distribution
+    return _range(where, {"from": low, "to": high})
 
 
 def _distribution(where: str, row: Mapping[str, Any]) -> Distribution:
@@ -193,12 +191,19 @@ def _distribution(where: str, row: Mapping[str, Any]) -> Distribution:
         return _choice(where, row)
     if "weights" in row:
         raise UncertaintyError(f"{where}.weights: of a range; expected them beside values")
+    return _range(where, row)
+
+
+def _range(
+    where: str, row: Mapping[str, Any], end_names: tuple[str, str] = (".from", ".to")
+) -> Range:
+    """Make a range; errors of an end have ``where`` and its name."""
     scale = row.get("scale", "linear")
     if scale not in ("linear", "log"):
         raise UncertaintyError(f"{where}.scale: {scale!r}; expected linear or log")
     axis = {"values": [], "count": 2, "scale": scale, "from": row.get("from"), "to": row.get("to")}
     try:
-        check_range(where, axis, True)
+        check_range(where, axis, True, end_names)
     except SweepError as error:
         raise UncertaintyError(str(error)) from None
     low, high = (amount(where, row[end])[0] for end in ("from", "to"))

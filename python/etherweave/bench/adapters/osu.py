@@ -17,6 +17,7 @@ from etherweave.measurements.benchmark_report import (
     check_alignment,
     check_rising,
     missing_powers,
+    missing_row,
 )
 from etherweave.measurements.metrics import (
     BANDWIDTH,
@@ -193,7 +194,7 @@ def _columns(line: TextLine) -> list[str]:
 def _untitled(draft: Draft, header: list[str]) -> Metric:
     """Return the metric of a table whose title is missing, by its header."""
     draft.program = "osu"
-    draft.warn("the line with the title is missing: which test it was is not known")
+    draft.warn("the line `# OSU MPI ...` is missing: which test it was is not known")
     if "messages/s" in header and "mb/s" in header:
         draft.program = "osu_mbw_mr"
         return BANDWIDTH_SUM
@@ -224,7 +225,7 @@ def _check_growth(header: list[str], rows: list[TextLine]) -> None:
     (first, low), (last, high) = small[0], small[-1]
     if high / low > _GROWTH_MAX * last / first:
         reason = "values of small messages grow with their size, as no latency does"
-        raise GarbledError(rows[0].number, f"{reason}; the line with the title is missing")
+        raise GarbledError(rows[0].number, f"{reason}; the line `# OSU MPI ...` is missing")
 
 
 def _is_row(text: str, header: list[str]) -> bool:
@@ -292,8 +293,8 @@ def _read_rows(draft: Draft, metric: Metric, header: list[str], rows: list[TextL
     if rows and not (has_sizes or header[0] == "operation" or "barrier" in draft.program):
         raise GarbledError(rows[0].number, f"{draft.program} without a column of sizes")
     kinds = [_kind(name) for name in header]
+    cells = [dict(zip(header, fields(row, kinds, header), strict=True)) for row in rows]
     check_alignment(rows)
-    cells = [dict(zip(header, fields(row, kinds), strict=True)) for row in rows]
     for row, cell in zip(rows, cells, strict=True):
         size = int(cell[header[0]]) if has_sizes else None
         _read_row(draft, metric, cell, row.number, size)
@@ -301,7 +302,7 @@ def _read_rows(draft: Draft, metric: Metric, header: list[str], rows: list[TextL
         sizes = [int(cell[header[0]]) for cell in cells]
         check_rising(zip((row.number for row in rows), sizes, strict=True))
         for gap in missing_powers(sizes):
-            draft.miss(f"no row for {gap} B")
+            draft.miss(missing_row(gap))
     elif rows and header[0] != "operation":
         draft.end(len(rows) == 1, "the only row")
 

@@ -25,6 +25,7 @@ from etherweave.measurements.benchmark_report import (
     check_agreement,
     check_rising,
     missing_powers,
+    missing_row,
 )
 from etherweave.measurements.metrics import (
     BANDWIDTH,
@@ -159,7 +160,7 @@ def _read(draft: Draft, names: list[str], rows: list[TextLine], time: Metric, ra
     if "sl" not in names:
         check_rising(sizes)
     for gap in missing_powers([size for _, size in sizes]):
-        draft.miss(f"no row for {gap} B")
+        draft.miss(missing_row(gap))
 
 
 def _check_cycles(draft: Draft, rows: Sequence[Mapping[str, str]]) -> None:

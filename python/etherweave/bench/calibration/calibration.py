@@ -1,9 +1,10 @@
 """Infer unknowns of hosts from micro-benchmarks, and compare predictions of other workloads."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from tomllib import loads
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -11,15 +12,22 @@ import polars as pl
 import etherweave
 from etherweave.api.units import size_of
 from etherweave.bench.calibration.identifiability import Direction, directions, identified, scores
-from etherweave.bench.calibration.inference import DEGREES, Posterior, Target, infer
+from etherweave.bench.calibration.inference import DEGREES, WAVES_MAX, Posterior, Target, infer
 from etherweave.bench.calibration.key_draws import KeyDraws, key_draws, unknowns_file
 from etherweave.bench.calibration.measured import MICRO, CalibrationError, MeasuredWorkload
-from etherweave.bench.calibration.plausible import check_hosts, check_prior, check_rates
+from etherweave.bench.calibration.plausible import (
+    check_hosts,
+    check_predictions,
+    check_prior,
+    check_rates,
+)
 from etherweave.bench.calibration.prediction import median_s, simulated, table
 from etherweave.bench.calibration.prior import Array, Prior
 from etherweave.bench.calibration.simulations import log_times
 from etherweave.bench.statistics.quantiles import median, median_interval
 
+Progress: TypeAlias = Callable[[str, float | None], object]
+"""Takes a step, and the share of it that is done, if it is known."""
 SIZE_TESTS = ("osu_latency", "osu_bw")  # Workloads that are drawn against the size of a message.
 SHARES = tuple(at / 20 for at in range(21))
 """Shares of iterations for quantiles, from the shortest to the longest; of draws likewise."""
@@ -83,7 +91,7 @@ class ComparedWorkload:
     launches_s: tuple[float, ...] = ()  # Time of each launch [s].
     predicted_iterations_s: tuple[float, ...] = ()
     """Quantiles of the iterations of a held-out workload at :data:`SHARES` [s]."""
-    test: str = ""  # Key of the workload in a scenario.
+    test: str = ""  # Key of the workload in a scenario, or test of the HPC Challenge.
     size_bytes: int | None = None
     """Size of a message, if the workload is one of :data:`SIZE_TESTS` [bytes]."""
     window: int = 1  # Messages of an iteration of ``osu_bw``.
@@ -187,12 +195,14 @@ def calibrate(
     workloads: Sequence[MeasuredWorkload],
     prior: Prior,
     report: Callable[[str], None] = lambda what: None,
+    progress: Progress = lambda step, share: None,
 ) -> Calibration:
     """Infer unknowns from micro-benchmarks, and compare predictions of other workloads.
 
     ``workloads`` are all on the same fabric, with the same transport; ``report`` is called with a
-    sentence about each step. Raises ``CalibrationError`` when there are too few micro-benchmarks,
-    one cannot be simulated to its end, or measurements cannot be of this fabric.
+    sentence about each step, ``progress`` with each part of a step. Raises ``CalibrationError``
+    when there are too few micro-benchmarks, one cannot be simulated to its end, or measurements
+    cannot be of this fabric.
     """
     micro_benchmarks = [workload for workload in workloads if workload.is_micro_benchmark]
     held_out = [workload for workload in workloads if not workload.is_micro_benchmark]
@@ -207,15 +217,25 @@ def calibrate(
     check_rates(micro_benchmarks)
     count = f"{len(prior.names)} unknowns"
     report(f"inferring {count} from {len(micro_benchmarks)} micro-benchmarks")
-    posterior = _inferred(micro_benchmarks, prior)
+    posterior = _inferred(micro_benchmarks, prior, progress)
     warnings = check_prior(micro_benchmarks, posterior.first)
     report(f"predicting {len(held_out)} held-out workloads")
-    return _Calibrator(prior, posterior).calibration(micro_benchmarks, held_out, warnings)
+    calibrator = _Calibrator(prior, posterior, progress)
+    return calibrator.calibration(micro_benchmarks, held_out, warnings)
 
 
-def _inferred(micro_benchmarks: Sequence[MeasuredWorkload], prior: Prior) -> Posterior:
+def _inferred(
+    micro_benchmarks: Sequence[MeasuredWorkload], prior: Prior, progress: Progress
+) -> Posterior:
+    waves = itertools.count(1)
+
     def model(shares: Array) -> Array:
-        return log_times(micro_benchmarks, [prior.overrides(prior.at(row)) for row in shares])
+        wave = f"wave {next(waves)} of at most {WAVES_MAX}"
+        settings = [prior.overrides(prior.at(row)) for row in shares]
+        step = f"{wave}: simulating at {len(settings)} points"
+        times = log_times(micro_benchmarks, settings, lambda share: progress(step, share))
+        progress(f"{wave}: computing the posterior", None)
+        return times
 
     return infer(model, [Target(row.launches) for row in micro_benchmarks], len(prior.names))
 
@@ -239,8 +259,8 @@ def _transport(workload: MeasuredWorkload) -> str:
 class _Calibrator:
     """Results that follow from a posterior."""
 
-    def __init__(self, prior: Prior, posterior: Posterior) -> None:
-        self.prior, self.posterior = prior, posterior
+    def __init__(self, prior: Prior, posterior: Posterior, progress: Progress) -> None:
+        self.prior, self.posterior, self.progress = prior, posterior, progress
         self.keys = key_draws(prior, posterior.shares)
         self.identified = {row.name: row for row in identified(prior.names, posterior.shares)}
 
@@ -256,18 +276,19 @@ class _Calibrator:
         # On a ridge one constant beside an older value of another is worth nothing.
         settings = middle if any(constant.is_inferred for constant in constants) else {}
         compared = self._compared([*micro_benchmarks, *held_out], self.prior.overrides(settings))
+        predictions = tuple(compared[len(micro_benchmarks) :])
         parts = np.quantile(self.posterior.misfits, (ENDS[0], 0.5, ENDS[1]))
         return Calibration(
             constants,
             tuple(compared[: len(micro_benchmarks)]),
-            tuple(compared[len(micro_benchmarks) :]),
+            predictions,
             choices,
             tuple(directions(self.prior.names, self.posterior.shares)),
             (float(parts[0]), float(parts[1]), float(parts[2])),
             self.posterior.simulations,
             self.posterior.effective,
             float(self.posterior.emulator.max()),
-            (*warnings, *self._warnings(micro_benchmarks)),
+            (*warnings, *check_predictions(predictions), *self._warnings(micro_benchmarks)),
             settings,
             unknowns_file(self.keys),
         )
@@ -319,7 +340,8 @@ class _Calibrator:
         """Simulate workloads at draws and in the middle of the posterior."""
         at = np.linspace(0, len(self.posterior.shares) - 1, SIMULATED).astype(int)
         draws = [self.prior.overrides(self.prior.at(row)) for row in self.posterior.shares[at]]
-        times = log_times(workloads, draws)
+        step = f"simulating workloads at {SIMULATED} draws"
+        times = log_times(workloads, draws, lambda share: self.progress(step, share))
         errors = self._errors(at)
         return [
             _compared(workload, settings, np.exp((times[:, number] + errors).ravel()))
@@ -364,7 +386,7 @@ def _compared(
     middle = predicted if turns.is_empty() else median_s(turns)
     interval = median_interval(workload.launches)
     ends = np.quantile(predictions, ENDS)
-    test, size, window = _workload(loads(result.resolved))
+    size, window = _size_and_window(workload.test, loads(result.resolved))
     return ComparedWorkload(
         name=workload.name,
         is_held_out=not workload.is_micro_benchmark,
@@ -379,7 +401,7 @@ def _compared(
         predicted_median_s=middle if workload.medians != workload.launches else predicted,
         launches_s=workload.launches,
         predicted_iterations_s=() if workload.is_micro_benchmark else _quantiles(turns),
-        test=test,
+        test=workload.test,
         size_bytes=size,
         window=window,
     )
@@ -392,9 +414,9 @@ def _quantiles(iterations: pl.DataFrame) -> tuple[float, ...]:
     return tuple(float(element) for element in value)
 
 
-def _workload(resolved: dict[str, Any]) -> tuple[str, int | None, int]:
-    """Return a scenario's only workload, and of :data:`SIZE_TESTS` the size and the window."""
-    ((test, facts),) = dict(resolved["job"][0]["workload"]).items()
+def _size_and_window(test: str, resolved: dict[str, Any]) -> tuple[int | None, int]:
+    """Return the size and the window of a scenario's only workload, if it is a size test."""
     if test not in SIZE_TESTS:
-        return test, None, 1
-    return test, size_of(facts["bytes"]), facts.get("window", 1)
+        return None, 1
+    facts = resolved["job"][0]["workload"][test]
+    return size_of(facts["bytes"]), facts.get("window", 1)

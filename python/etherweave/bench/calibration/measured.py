@@ -4,11 +4,11 @@ import csv
 import io
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tomllib import loads
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -26,11 +26,17 @@ MICRO = {"osu_latency", "osu_bw", "incast"}
 """Workloads that unknowns are inferred from; all others are held out."""
 _ROUND_TRIPS, _WINDOWS = 200, 10
 """Iterations that are simulated for a size that a benchmark measured; they are all equal."""
+_UNTITLED = "osu"  # Program of a text of OSU without the line that names the test.
 _WINDOW = 64  # Default window of ``osu_bw``.
 TIMES = ("job", "iteration_s")
 """Columns of a file with times of jobs: a name, and the time of an iteration of a launch [s]."""
+_PROGRAMS = ("osu_latency", "osu_bw", "hpcc")  # Programs whose output is read.
+_KNOWN = "osu_latency, osu_bw or hpcc"
 _FIGURES = {"program": pl.Utf8, "metric": pl.Utf8, "size_bytes": pl.Int64, "value": pl.Float64}
 """Columns of figures of benchmarks, each in the base unit of its metric."""
+
+
+Warn: TypeAlias = Callable[[str], object]  # Takes a sentence for the reader.
 
 
 class CalibrationError(ValueError):
@@ -48,6 +54,14 @@ class MeasuredWorkload(NamedTuple):
     centre: Centre
     """Average over iterations; for applications the mean, since their whole time counts."""
     hosts: tuple[str, ...] = ()  # Real hosts that took part; empty where they are not known.
+
+    @property
+    def test(self) -> str:
+        """Key of its workload in a scenario, or a test of the HPC Challenge."""
+        if isinstance(self.centre, ChallengeTest):
+            return self.centre.test
+        jobs: Any = self.scenario["job"]
+        return str(next(iter(jobs[0]["workload"])))
 
     @property
     def is_micro_benchmark(self) -> bool:
@@ -137,21 +151,27 @@ def _seconds(name: str, iterations: pl.DataFrame, streams: pl.DataFrame, centre:
         raise CalibrationError(f"{name}: {error}") from None
 
 
-def read(place: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
+def read(
+    place: Path, base: Mapping[str, object], warn: Warn = lambda warning: None
+) -> list[MeasuredWorkload]:
     """Read earlier measurements: a directory of ``measure`` or of ``bench run``, or a file.
 
     A file is what benchmarks have printed, or a table of times of jobs. ``base`` is a scenario of
-    the fabric, for what has none. Raises ``CalibrationError`` when it contains nothing that can be
-    predicted.
+    the fabric, for what has none. ``warn`` is called with a sentence about programs that are left
+    out. Raises ``CalibrationError`` when it contains nothing that can be predicted.
     """
     with _intact(place):
-        if place.is_file():
-            return (_of_table if place.suffix.lower() == ".csv" else _of_text)(place, base)
-        if (place / RESULTS).is_file():
-            return _of_benchmarks(place, base)
+        if place.is_file() and place.suffix.lower() == ".csv":
+            return _of_table(place, base)
+        if place.is_file() or (place / RESULTS).is_file():
+            read_figures = _of_text if place.is_file() else _of_benchmarks
+            return read_figures(place, base, lambda warning: warn(f"{place}: {warning}"))
         if (place / SUMMARY).is_file():
             return [_of_measurement(place)]
-    raise CalibrationError(f"{place}: expected a result of `measure` or of `bench run`, or a file")
+    missing = "" if place.exists() else "no such file or directory; "
+    raise CalibrationError(
+        f"{place}: {missing}expected a result of `measure` or of `bench run`, or a file"
+    )
 
 
 def _of_table(file: Path, base: Mapping[str, Any]) -> list[MeasuredWorkload]:
@@ -185,19 +205,22 @@ def _of_table(file: Path, base: Mapping[str, Any]) -> list[MeasuredWorkload]:
     ]
 
 
-def _of_text(file: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
+def _of_text(file: Path, base: Mapping[str, object], warn: Warn) -> list[MeasuredWorkload]:
     """Read what OSU's tests or the HPC Challenge have printed, of one launch or several."""
     try:
         document = parse(read_text(file))
     except UnrecognisedError as error:
-        expected = "expected output of osu_latency, osu_bw or hpcc, or a table that ends in .csv"
+        expected = (
+            "expected output of osu_latency or osu_bw, with its line `# OSU MPI ...`, or of hpcc, "
+            "or a table in a file that ends in .csv"
+        )
         raise CalibrationError(f"{error}; {expected}") from None
     if document.failures:
         line, reason = document.failures[0].line, document.failures[0].reason
         raise CalibrationError(f"line {line}: {reason}")
     reports = document.reports
     for own in reports:
-        if not own.is_sound:
+        if own.program == _UNTITLED or not own.has_sound_rows:
             reason = next(iter(own.warnings), "its own check failed")
             raise CalibrationError(f"line {own.line}: {own.program} is not complete: {reason}")
         if device := dict(own.facts).get("device"):
@@ -215,7 +238,7 @@ def _of_text(file: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
         for row in report.measurements
         if row.statistic == "mean"
     ]
-    return _of_figures(pl.DataFrame(rows, schema=_FIGURES), reports, base)
+    return _of_figures(pl.DataFrame(rows, schema=_FIGURES), reports, base, warn)
 
 
 def _of_measurement(directory: Path) -> MeasuredWorkload:
@@ -256,7 +279,9 @@ def _of(directory: Path, what: object) -> str:
     return str(what) if str(what).startswith(str(directory)) else f"{directory}: {what}"
 
 
-def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
+def _of_benchmarks(
+    directory: Path, base: Mapping[str, object], warn: Warn
+) -> list[MeasuredWorkload]:
     rows = pl.DataFrame(read_parquet(directory / "measurements.parquet")).filter(
         pl.col("is_valid") & ~pl.col("is_warm_up") & (pl.col("statistic") == "mean")
     )
@@ -266,17 +291,21 @@ def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Measured
     figures = rows.with_columns(value=pl.coalesce([*values, pl.lit(None, pl.Float64)]))
     reports = [*_reports(directory)] if "hpcc" in rows["program"] else []
     hosts = _hosts_of_rows(rows)
-    return [workload._replace(hosts=hosts) for workload in _of_figures(figures, reports, base)]
+    workloads_of_all = _of_figures(figures, reports, base, warn)
+    return [workload._replace(hosts=hosts) for workload in workloads_of_all]
 
 
 def _of_figures(
-    rows: pl.DataFrame, reports: Sequence[BenchmarkReport], base: Mapping[str, object]
+    rows: pl.DataFrame, reports: Sequence[BenchmarkReport], base: Mapping[str, object], warn: Warn
 ) -> list[MeasuredWorkload]:
     """Take means of OSU's tests from rows, and those of the HPC Challenge from reports."""
     challenge = [report for report in reports if report.benchmark == "hpcc"]
     benchmarks = [*_ping_pongs(rows, base), *_bandwidths(rows, base), *_challenge(challenge, base)]
+    left_out = ", ".join(sorted(set(rows["program"]) - {*_PROGRAMS}))
     if not benchmarks:
-        raise CalibrationError("has none of osu_latency, osu_bw and hpcc; expected one of them")
+        raise CalibrationError(f"has {left_out or 'no rows'}; expected {_KNOWN}")
+    if left_out:
+        warn(f"left out: {left_out}; expected {_KNOWN}")
     return benchmarks
 
 

@@ -86,6 +86,14 @@ def seconds(iterations: pl.DataFrame, streams: pl.DataFrame, centre: Average) ->
     raise ValueError("no iterations and no streams that ended; expected a workload that ends")
 
 
+def reported_share(test: str) -> float:
+    """Return the part of an iteration that tables show: OSU's latency is half a round trip.
+
+    ``test`` is the key of a workload in a scenario.
+    """
+    return 0.5 if test == "osu_latency" else 1.0
+
+
 def _centre(durations: pl.Series, centre: Average) -> float:
     if centre == "mean":
         return float(durations.mean())  # type: ignore[arg-type]

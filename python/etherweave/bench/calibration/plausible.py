@@ -2,18 +2,24 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from tomllib import loads
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import etherweave
 from etherweave.api.units import amount, rate_of, size_of
 from etherweave.bench.calibration.measured import CalibrationError, MeasuredWorkload
+from etherweave.bench.calibration.micro_benchmarks import reported_share
 from etherweave.bench.calibration.prior import Array
 from etherweave.bench.statistics.quantiles import median
+
+if TYPE_CHECKING:
+    from etherweave.bench.calibration.calibration import ComparedWorkload
 
 FAR = 4.0
 """Factor beyond all that a prior can give, from which a measurement is none of this fabric."""
 OUTSIDE = 1.2  # Factor from which it is reported.
+OTHER_UNIT = 100.0  # Factor from which a held-out time is reported.
 RATE_ERROR = 1.02  # Factor of a rate over that of a link, which a clock may be off.
 _UNITS = {8.0: "bits taken for bytes", 1000.0: "a unit of another power of ten"}
 """Likely causes of a factor between measured and possible times."""
@@ -44,12 +50,15 @@ def check_rates(micro_benchmarks: Sequence[MeasuredWorkload]) -> None:
     """
     for benchmark in micro_benchmarks:
         resolved = loads(etherweave.resolve(benchmark.scenario))
-        ((kind, facts),) = resolved["job"][0]["workload"].items()
+        ((_, facts),) = resolved["job"][0]["workload"].items()
         rates = list(_rates({key: resolved.get(key) for key in ("topology", "link")}))
-        if kind not in ("osu_bw", "osu_latency") or not rates:
+        messages = {"osu_bw": facts.get("window", 1), "osu_latency": 2, "PingPong": 1}
+        if benchmark.test not in messages or not rates:
             continue
-        messages = facts.get("window", 1) if kind == "osu_bw" else 2
-        rate, most = (messages * size_of(facts["bytes"]) / median(benchmark.launches), max(rates))
+        rate, most = (
+            messages[benchmark.test] * size_of(facts["bytes"]) / median(benchmark.launches),
+            max(rates),
+        )
         if rate > RATE_ERROR * most:
             raise CalibrationError(
                 f"{benchmark.name}: {amount(rate, 'B/s')} were measured, and links carry "
@@ -81,10 +90,11 @@ def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> l
         low, high = np.exp(times.min()), np.exp(times.max())
         measured = median(micro_benchmark.launches)
         factor = max(low / measured, measured / high)
+        share = reported_share(micro_benchmark.test)
+        shown = [amount(share * time, "s") for time in (measured, low, high)]
         what = (
-            f"{micro_benchmark.name}: {amount(measured, 's')} were measured, "
-            "and the scenario with all that is not known of it gives "
-            f"{amount(low, 's')} to {amount(high, 's')}"
+            f"{micro_benchmark.name}: {shown[0]} were measured, and the scenario with all that is "
+            f"not known of it gives {shown[1]} to {shown[2]}"
         )
         if factor > FAR:
             raise CalibrationError(
@@ -96,6 +106,19 @@ def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> l
                 f"{what}: the model misses it, or the hosts are others than its profile's"
             )
     return warnings
+
+
+def check_predictions(held_out: Sequence["ComparedWorkload"]) -> list[str]:
+    """Compare measured times of held-out workloads with predicted ones; returns warnings.
+
+    Such a factor is another unit rather than an error of the model.
+    """
+    return [
+        f"{row.name}: {amount(row.measured_s, 's')} were measured, and "
+        f"{amount(row.predicted_s, 's')} are predicted; expected seconds in measured times"
+        for row in held_out
+        if not 1 / OTHER_UNIT < row.measured_s / row.predicted_s < OTHER_UNIT
+    ]
 
 
 def _unit(factor: float) -> str:

@@ -1,7 +1,7 @@
 """Simulated times of workloads at many values of keys, on all processors."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,11 +13,14 @@ from etherweave.bench.calibration.prior import Array
 
 
 def log_times(
-    workloads: Sequence[MeasuredWorkload], settings: Sequence[Mapping[str, object]]
+    workloads: Sequence[MeasuredWorkload],
+    settings: Sequence[Mapping[str, object]],
+    progress: Callable[[float], object] = lambda share: None,
 ) -> Array:
     """Simulate workloads at settings; gives a row for each of these, a column for each workload.
 
-    Figures of one run, such as both of a ring, are simulated once.
+    Figures of one run, such as both of a ring, are simulated once. ``progress`` is called with the
+    share of the simulations that have ended.
 
     Raises ``CalibrationError`` when one does not end by itself.
     """
@@ -38,5 +41,6 @@ def log_times(
     # The interpreter's lock is free while a run computes.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [(point, group) for point in range(len(settings)) for group in numbers.values()]
-        list(pool.map(lambda job: simulate(*job), jobs))
+        for done, _ in enumerate(pool.map(lambda job: simulate(*job), jobs), 1):
+            progress(done / len(jobs))
     return times

@@ -24,6 +24,8 @@ _REMARK = re.compile(r"\s+(?:<[-=]+|←).*")  # Remarks that people write behind
 INTEGER = re.compile(r"[0-9]{1,18}")
 FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")  # Number with two places, as ``%.2f`` prints it.
 ANY = re.compile(NUMBER)
+_KINDS = {INTEGER: "a whole number", FIXED_2: "a number with two decimal places", ANY: "a number"}
+"""What fields of a kind are, in words."""
 _MAX = {
     Unit.SECONDS: 1e8,
     Unit.BYTES: 1e21,
@@ -245,17 +247,22 @@ def begins_with_digit(text: str) -> bool:
     return bool(re.match(r"\s*[-+.]?\d", text))
 
 
-def fields(line: TextLine, kinds: Sequence[re.Pattern[str]]) -> list[str]:
-    """Split a row, and check each field against its kind.
+def fields(
+    line: TextLine, kinds: Sequence[re.Pattern[str]], names: Sequence[str] = ()
+) -> list[str]:
+    """Split a row, and check each field against its kind; ``names`` are those of the columns.
 
     Raises ``GarbledError`` when there are more or fewer fields, or one is of another kind.
     """
     parts = _REMARK.sub("", line.text).split()
     if len(parts) != len(kinds):
         raise GarbledError(line.number, f"expected {len(kinds)} columns, found {len(parts)}")
-    for part, kind in zip(parts, kinds, strict=True):
+    for number, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
         if not kind.fullmatch(part):
-            raise GarbledError(line.number, f"{part[:40]!r} is not valid in this column")
+            name = f" ({names[number]})" if names else ""
+            expected = _KINDS.get(kind, "another form")
+            reason = f"column {number + 1}{name} is {part[:40]!r}; expected {expected}"
+            raise GarbledError(line.number, reason)
     return parts
 
 

@@ -4,11 +4,11 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from etherweave.api.units import amount, size_text
+from etherweave.api.units import Unit, amount, size_text
 from etherweave.bench.campaigns import comparisons
 from etherweave.bench.campaigns.baselines import BaselineError
 from etherweave.bench.campaigns.baselines import baseline as stored_baseline
@@ -87,7 +87,7 @@ def site_differences(baseline: str, candidate: str) -> list[str]:
     ]
 
 
-def _site(source: str) -> dict[str, object]:
+def _site(source: str) -> dict[str, str]:
     """Read what a result has of its site; a baseline has the name alone."""
     file, colon, name = source.rpartition(":")
     with mistakes(StoreError, BaselineError):
@@ -95,11 +95,18 @@ def _site(source: str) -> dict[str, object]:
             return {"site": stored_baseline(Path(file), name).site}
         campaign = Store.open(Path(source)).campaign
     networks = {
-        f"{network.name}.{key}": value
+        f"{network.name}.{key}": _with_unit(key, value)
         for network in campaign.networks
         for key, value in vars(network).items()
     }
     return {"site": campaign.site, **networks}
+
+
+def _with_unit(key: str, value: Any) -> str:
+    """Write a value of a network as site files have it."""
+    if key == "rate":
+        return f"{8 * value / 1e9:g} Gb/s"
+    return amount(value, Unit.SECONDS) if key == "latency" else str(value)
 
 
 def print_differences(rows: Sequence[comparisons.Difference]) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from etherweave.api.inputs import InputError, read_text
 from etherweave.api.units import counted
-from etherweave.cli.exits import FAILED, USAGE, mistakes, print_error, reject
+from etherweave.cli.exits import FAILED, USAGE, mistakes, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control import lint as linter
 from etherweave.control.lint import sarif
@@ -154,8 +154,10 @@ def _named_text(file: Path, most: int, broken: list[str]) -> Iterator[tuple[str,
     """Read a file, or keep the reason why it cannot be read."""
     try:
         yield str(file), read_text(file, most)
-    except (InputError, OSError) as error:
+    except InputError as error:
         broken.append(str(error))
+    except OSError as error:
+        broken.append(f"{os_error(error)}; expected a configuration, or a directory of them")
 
 
 def _standard_input() -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from etherweave.pages.benchmarks import pairs, telemetry
+from etherweave.pages.benchmarks.answers import figures
 from etherweave.pages.benchmarks.data import Benchmarks
 from etherweave.pages.benchmarks.points import points, rates
 from etherweave.pages.benchmarks.stability import distributions, stability
@@ -40,10 +41,11 @@ def write_benchmarks(benchmarks: Benchmarks, out: Path) -> Path:
 def _front(benchmarks: Benchmarks, findings: Sequence[str]) -> Front:
     facts = benchmarks.facts
     own = [experiment for experiment in facts["experiments"] if experiment["counted"]]
-    lead = (
+    gave = (
         f"{len(own)} of {len(facts['experiments'])} experiments on {facts['site']} gave numbers, "
         f"in {facts['launches']:,} launches."
     )
+    lead = " ".join([*(f"{figure}." for figure in figures(benchmarks)), gave])
     loads = {name: None for experiment in own for name in experiment.get("background", ())}
     if loads:
         lead += f" The network was loaded by {' and '.join(loads)} in the background."

@@ -12,8 +12,9 @@ from etherweave.report.style import GIGABITS, INK, SERIES, finish_rows, mark_lin
 
 RATES_CAPTION = (
     "Medians of launches with their 95 % interval, hollow where unstable; dashed is the rate of a "
-    "host's link, dotted the payload of full frames where the kind of fabric is known."
+    "host's link"
 )
+_FULL_FRAMES = ", dotted the payload of full frames where the kind of fabric is known"
 _RATES_MAX = 30  # Rows that are shown; the table of points has all.
 _LINK = "bandwidth"  # The metric of one pair in one direction, which its link bounds.
 _NAMES = ("program", "hosts", "ranks_per_node", "labels")
@@ -45,7 +46,9 @@ def rates(benchmarks: Benchmarks) -> Section | None:
         part.height > _RATES_MAX for part in parts.values()
     )
     published = " Black lines are published figures." * rows["reference_low"].is_not_null().any()
-    return Section("rates", "Bandwidth of streams", RATES_CAPTION + published + rest, figure)
+    dotted = _FULL_FRAMES * any(benchmarks.medium(fabric).wire is not None for fabric in parts)
+    caption = f"{RATES_CAPTION}{dotted}.{published}{rest}"
+    return Section("rates", "Bandwidth of streams", caption, figure)
 
 
 def _draw_rate(axes: Axes, place: int, row: dict[str, Any], colour: str) -> None:

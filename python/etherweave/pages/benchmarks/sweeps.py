@@ -1,11 +1,10 @@
 """Curves of benchmarks against message size, simulated ones and limits beside them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
 
 from etherweave.pages.benchmarks.data import Benchmarks
 from etherweave.report.bounds import Floats, Medium, Party, collective
@@ -49,20 +48,31 @@ class Sweep(NamedTuple):
     scale: float  # Factor from base units to those of the axis.
     label: str  # Label of the axis.
     bounds: SweepBounds
+    words: Sequence[str]  # Meaning of the limits of each dash: dashed, dotted, those of calls.
 
 
-def sweeps(benchmarks: Benchmarks, sweep: Sweep) -> Figure | None:
-    """Draw a panel for each metric of the unit; ``None`` if there is none."""
-    if not benchmarks.points.height:
+def _section(benchmarks: Benchmarks, name: str, title: str, sweep: Sweep) -> Section | None:
+    """Draw the panels of a unit; the caption explains the limits that are drawn."""
+    panels = _panels(benchmarks, sweep)
+    if not panels:
         return None
+    drawn = {bound.dash for panel in panels for bound in panel.bounds}
+    words = [text for dash, text in enumerate(sweep.words) if dash in drawn]
+    caption = " ".join([SWEEP_CAPTION.strip(), *words])
+    return Section(name, title, caption, draw(panels, sweep.scale, sweep.label))
+
+
+def _panels(benchmarks: Benchmarks, sweep: Sweep) -> list[SizePanel]:
+    """Return a panel for each metric of the unit."""
+    if not benchmarks.points.height:
+        return []
     rows = benchmarks.points.filter(
         (pl.col("unit") == sweep.unit) & pl.col("size_bytes").is_not_null()
     ).with_columns(panel=_panel_of(pl.col("metric"), pl.col("program")))
-    panels = [
+    return [
         _panel(benchmarks, str(name), own, sweep)
         for (name,), own in rows.group_by("panel", maintain_order=True)
     ]
-    return draw(panels, sweep.scale, sweep.label) if panels else None
 
 
 def _panel_of(metric: pl.Expr, program: pl.Expr) -> pl.Expr:
@@ -140,20 +150,15 @@ def _bounds(benchmarks: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterato
                 yield bound
 
 
-_RATE_BOUND = "No payload passes the dashed line, and none in full frames the dotted one."
-_LINKS = {"bandwidth": 1, "bandwidth_both": 2, "bandwidth_rank": 1, "bandwidth_bus": 1}
+_RATE_BOUNDS = ("No payload passes the dashed line.", "None in full frames passes the dotted one.")
+LINKS = {"bandwidth": 1, "bandwidth_both": 2, "bandwidth_rank": 1, "bandwidth_bus": 1}
 """How often a metric counts a host's link; others are not bound by one."""
 _EXCESS = 1.05  # A shaper's burst may carry a little more than the rate.
 
 
 def bandwidth(benchmarks: Benchmarks) -> Section | None:
     """Show bandwidths below the rate of the link, and what frames leave of it."""
-    figure = sweeps(benchmarks, RATE_SWEEP)
-    return (
-        Section("bandwidth", "Bandwidth against size", SWEEP_CAPTION + _RATE_BOUND, figure)
-        if figure
-        else None
-    )
+    return _section(benchmarks, "bandwidth", "Bandwidth against size", RATE_SWEEP)
 
 
 def rate_findings(benchmarks: Benchmarks) -> list[str]:
@@ -161,9 +166,9 @@ def rate_findings(benchmarks: Benchmarks) -> list[str]:
     if not benchmarks.points.height:
         return []
     findings: dict[tuple[str, str], str] = {}
-    for row in benchmarks.points.filter(pl.col("metric").is_in(list(_LINKS))).iter_rows(named=True):
+    for row in benchmarks.points.filter(pl.col("metric").is_in(list(LINKS))).iter_rows(named=True):
         program, fabric = row["program"], row["fabric"]
-        most = _LINKS[row["metric"]] * benchmarks.medium(fabric).rate
+        most = LINKS[row["metric"]] * benchmarks.medium(fabric).rate
         if row["median"] > most * _EXCESS:
             findings.setdefault(
                 (program, fabric),
@@ -175,27 +180,27 @@ def rate_findings(benchmarks: Benchmarks) -> list[str]:
 
 
 def _rate_limits(setting: SweepSetting, sizes: Floats) -> Iterator[SizeBound]:
-    times = _LINKS.get(setting.rows["metric"][0])
+    times = LINKS.get(setting.rows["metric"][0])
     return rate_bounds(setting.medium, sizes, times) if times else iter(())
 
 
-RATE_SWEEP = Sweep("B/s", 8e-9, "payload [Gb/s]", _rate_limits)
+RATE_SWEEP = Sweep("B/s", 8e-9, "payload [Gb/s]", _rate_limits, _RATE_BOUNDS)
 
 
-_TIME_BOUND = (
-    "Below the dashed line nothing arrives: a message takes as long as its bytes on the link. The "
-    "dotted line adds what the smallest message took, and counts frames. A collective takes at "
-    "least such a message and the bytes that must pass a host's link (Chan et al. 2007, Thakur et "
-    "al. 2005), unless switches take part in it."
+_TIME_BOUNDS = (
+    "Below the dashed line nothing arrives: a message takes as long as its bytes on the link.",
+    "The dotted line adds what the smallest message took, and counts frames.",
+    (
+        "A collective takes at least the smallest message and the bytes that must pass a host's "
+        "link (Chan et al. 2007, Thakur et al. 2005), unless switches take part in it."
+    ),
 )
 _ONE_WAY = ("latency", "round_trip", "call_time")  # Metrics of messages that pass a host's link.
 
 
 def latency(benchmarks: Benchmarks) -> Section | None:
     """Show times above what the bytes alone take on the link."""
-    figures = sweeps(benchmarks, TIME_SWEEP)
-    caption = SWEEP_CAPTION + _TIME_BOUND
-    return Section("latency", "Time against size", caption, figures) if figures else None
+    return _section(benchmarks, "latency", "Time against size", TIME_SWEEP)
 
 
 def _time_limits(setting: SweepSetting, sizes: Floats) -> Iterator[SizeBound]:
@@ -223,4 +228,4 @@ def _parties(rows: pl.DataFrame) -> Iterator[Party]:
         yield Party(len(names) * ranks, len(set(names)))
 
 
-TIME_SWEEP = Sweep("s", 1e6, "time [us]", _time_limits)
+TIME_SWEEP = Sweep("s", 1e6, "time [us]", _time_limits, _TIME_BOUNDS)

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from etherweave.api.units import Unit, amount
 from etherweave.bench.calibration import CalibratedConstant, CalibrationError, ComparedWorkload
 from etherweave.bench.calibration.calibration import SHARES
+from etherweave.bench.calibration.micro_benchmarks import reported_share
 from etherweave.pages.calibration.data import Calibrated
 from etherweave.report.page import Front, Page
 from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
@@ -21,9 +22,10 @@ from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal, name_de
 
 ROWS_MAX = 40  # Workloads that are drawn.
 ERRORS_CAPTION = (
-    "Times of an iteration (of streams: of all together), as shares of the measured median. Dots "
-    "are launches, the bar is the interval of their median, the cross is what was predicted, with "
-    "its interval of 90 %: by the posterior, and by what the model misses of micro-benchmarks. "
+    "Times of an iteration (of streams: of all together; of osu_latency: one way), as shares of "
+    "the measured median. Dots are launches, the bar is the interval of their median, the cross is "
+    "what was predicted, with its interval of 90 %: by the posterior, and by what the model misses "
+    "of micro-benchmarks. "
     "Nothing was inferred from held-out workloads, which stand on top. "
     "The first error is of means (of micro-benchmarks: of the middle half), the second of medians."
 )
@@ -92,8 +94,7 @@ def _errors_table(name: str, rows: Sequence[ComparedWorkload]) -> Table:
         (
             row.name,
             str(row.launches),
-            *map(_us, (row.measured_s, row.measured_low_s, row.measured_high_s)),
-            *map(_us, (row.predicted_s, row.predicted_low_s, row.predicted_high_s)),
+            *(_us(reported_share(row.test) * time) for time in (*measured(row), *predicted(row))),
             f"{row.error:+.1%}",
             f"{row.error_of_median:+.1%}",
         )

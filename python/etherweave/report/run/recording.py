@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from etherweave import _core
-from etherweave.api.replays import RecordingFacts, facts
+from etherweave.api.replays import RecordingFacts, facts, processor_wait, recording_warnings
 from etherweave.report.page import Front, Page
 from etherweave.report.run.rank_detail import WindowRequest, detail
 from etherweave.report.run.timeline import communication_map, recorded_timeline
@@ -44,6 +44,5 @@ def _front(source: Path, described: RecordingFacts) -> Front:
         ("recorder", f"{described['recorder_share']:.2%} of the time"),
         ("clocks within", f"{described['clock_error_ns_max'] / 1e3:,.3g} us"),
     ]
-    if lost := described["not_recorded"]:
-        rows.append(("not recorded", ", ".join(lost)))
-    return Front(source.absolute().name, lead, answers, rows)
+    warnings = recording_warnings(described, processor_wait(source))
+    return Front(source.absolute().name, lead, answers, rows, warnings)
