@@ -37,7 +37,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 16] = [
     ("advise", &["api", "sweeps", "uncertainty"]),
     ("uncertainty", &["api", "measurements", "study", "sweeps"]),
     ("study", &["api", "sweeps"]),
-    ("sweeps", &["api"]),
+    ("sweeps", &["api", "measurements"]),
     ("measurements", &["api"]),
     ("bmwg", &["api", "sweeps"]),
     ("formats", &["api"]),
