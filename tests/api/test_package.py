@@ -212,7 +212,7 @@ def test_groups_of_rows_have_an_order() -> None:
 def unordered(source: str) -> list[int]:
     """List the lines of groups that are neither kept in order nor sorted."""
     tree = ast.parse(source)
-    parents = {part: whole for whole in ast.walk(tree) for part in ast.iter_child_nodes(whole)}
+    parents = {part: node for node in ast.walk(tree) for part in ast.iter_child_nodes(node)}
 
     def is_sorted(node: ast.AST) -> bool:
         above = parents[node]

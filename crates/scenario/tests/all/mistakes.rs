@@ -67,10 +67,10 @@ fn a_storm_names_a_host_or_one_of_its_ports() {
 
 #[test]
 fn a_word_without_quotes_and_a_key_beside_its_job_are_named() {
-    let found = error("[topology.single_switch]\nhosts = four\n");
-    assert!(found.contains("x.toml:2:9: no value of TOML; expected a number, true, false, or a text"), "{found}");
-    let found = error("topology.single_switch.hosts = 2\nworkload.halo3d = {}\n");
-    assert!(found.contains("x.toml:2:1: workload: unknown key; expected `workload` in a table [[job]]"), "{found}");
+    let message = error("[topology.single_switch]\nhosts = four\n");
+    assert!(message.contains("x.toml:2:9: no value of TOML; expected a number, true, false, or a text"), "{message}");
+    let message = error("topology.single_switch.hosts = 2\nworkload.halo3d = {}\n");
+    assert!(message.contains("x.toml:2:1: workload: unknown key; expected `workload` in a table [[job]]"), "{message}");
 }
 
 #[test]

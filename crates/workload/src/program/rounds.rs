@@ -99,11 +99,11 @@ mod tests {
     fn steps_of_a_ring_are_a_block_that_is_repeated() {
         let ring = iteration([rest(1)].into_iter().chain([step(); 20].concat()).chain([rest(2)]));
         let program = Program::new([Part::Repeated(vec![Block::measured(ring, 3).into()], 2), rest_of(5)]);
-        let found = program.with_rounds();
-        assert_eq!(shape(&found), [(2, 1), (3, 20), (2, 1), (1, 5)]);
-        assert_eq!(found.loops[..], [Loop { first: 0, end: 3, times: 6 }]);
-        assert!(found.ops().eq(program.ops()));
-        assert_eq!(found.iterations(), program.iterations());
+        let divided = program.with_rounds();
+        assert_eq!(shape(&divided), [(2, 1), (3, 20), (2, 1), (1, 5)]);
+        assert_eq!(divided.loops[..], [Loop { first: 0, end: 3, times: 6 }]);
+        assert!(divided.ops().eq(program.ops()));
+        assert_eq!(divided.iterations(), program.iterations());
     }
 
     fn rest_of(times: u32) -> Part {
@@ -115,10 +115,10 @@ mod tests {
         let block = |count: usize| Part::Block(Block::unmeasured(vec![step(); count].concat()));
         let inner = Part::Repeated(vec![block(16), rest_of(2)], 3);
         let program = Program::new([rest_of(1), Part::Repeated(vec![inner, block(17)], 2)]);
-        let found = program.with_rounds();
-        assert_eq!(shape(&found), [(1, 1), (3, 16), (1, 2), (3, 17)]);
-        assert_eq!(found.loops, program.loops);
-        assert!(found.ops().eq(program.ops()));
+        let divided = program.with_rounds();
+        assert_eq!(shape(&divided), [(1, 1), (3, 16), (1, 2), (3, 17)]);
+        assert_eq!(divided.loops, program.loops);
+        assert!(divided.ops().eq(program.ops()));
     }
 
     #[test]

@@ -25,7 +25,7 @@ INTEGER = re.compile(r"[0-9]{1,18}")
 FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")  # Number with two places, as ``%.2f`` prints it.
 ANY = re.compile(NUMBER)
 _KINDS = {INTEGER: "a whole number", FIXED_2: "a number with two decimal places", ANY: "a number"}
-"""What fields of a kind are, in words."""
+"""Kinds of fields, in words."""
 _MAX = {
     Unit.SECONDS: 1e8,
     Unit.BYTES: 1e21,
