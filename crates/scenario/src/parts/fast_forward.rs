@@ -42,8 +42,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), InputError> {
     let is_small = error <= Share::percent(10);
     InputError::unless(is_small, "run.fast_forward.error", error, "at most 0.1, a share such as 0.01 for 1 %")?;
     let notes_ranks = scenario.observe.as_ref().is_some_and(|observe| observe.ranks);
-    let expected = "none of `observe.ranks`, --trace and `etherweave explain`, whose notes of ranks would lack what is skipped; \
-         `--set run.fast_forward=` skips nothing";
+    let expected = "none of `observe.ranks`, --trace and `etherweave explain`, whose notes would lack what is skipped; \
+                    `--set run.fast_forward=` skips nothing";
     InputError::unless(!notes_ranks, KEY, "with notes of ranks", expected)?;
     let expected = "no `observe`: series would lack what is skipped";
     InputError::unless(scenario.observe.is_none(), KEY, "with observe", expected)?;
