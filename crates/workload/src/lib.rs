@@ -59,7 +59,7 @@ pub use graph::{
 pub use groups::{HostGroups, HostRange, OpenGroups};
 pub use pattern::{Destinations, Pattern};
 pub use placement::{HostAreas, Placement};
-pub use program::{Access, Block, Loop, LoopPlace, Op, Part, Program, ProgramCursor};
+pub use program::{Access, Block, Loop, LoopPlace, Op, Part, Program, ProgramCursor, divide_rounds};
 pub use progress::check_progress;
 pub use rank_order::RankOrder;
 pub use recording::{

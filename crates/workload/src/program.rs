@@ -8,6 +8,7 @@ use std::sync::Arc;
 use etherweave_primitives::{Duration, Rank};
 
 pub use loops::LoopPlace;
+pub use rounds::divide_rounds;
 
 /// One step of a rank. A rank performs its steps in order, on one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use etherweave_primitives::{InputError, params};
 use etherweave_sim::{Job, Report, SkipLevel, SkipLimits, SkipRow};
-use etherweave_workload::{LoopPlace, Share, Traffic};
+use etherweave_workload::{LoopPlace, Share, Traffic, divide_rounds};
 
 use crate::Scenario;
 
@@ -56,7 +56,7 @@ pub(crate) fn find_rounds(scenario: &Scenario, jobs: &mut [Job]) {
     let jobs = jobs.iter_mut().filter(|_| scenario.run.fast_forward.is_some());
     for job in jobs {
         if let Traffic::Ranks(programs) = &mut job.traffic {
-            programs.iter_mut().for_each(|program| *program = program.with_rounds());
+            divide_rounds(programs);
         }
     }
 }

@@ -4,23 +4,31 @@ use super::{Block, Loop, LoopPlace, Op, Program};
 
 /// Most operations of a round: messages both ways to two peers, and what is computed with them.
 const LENGTH_MAX: usize = 8;
+/// Longest message of rounds [B], for each of them. Of a longer one, what repeats within it is worth more: skips that
+/// shorten messages leave some hundred packets, those of rounds about seven rounds.
+const BYTES_MAX: u64 = 128 << 10;
+
+/// Makes equal rounds of programs blocks that are repeated, unless some of them have a long loop already: ranks skip
+/// loops together, and are in the same ones where these begin at the same place.
+pub fn divide_rounds(programs: &mut [Program]) {
+    if !programs.iter().any(Program::has_long_loop) {
+        programs.iter_mut().for_each(|program| *program = program.with_rounds());
+    }
+}
 
 impl Program {
-    /// The same operations with each long row of equal rounds as a block that is repeated. What is within a long loop
-    /// stays.
-    #[must_use]
-    pub fn with_rounds(&self) -> Program {
+    /// The same operations with each long row of equal rounds as a block that is repeated.
+    fn with_rounds(&self) -> Program {
         let (mut blocks, mut loops, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let mut around = self.loops.iter().peekable();
         for (number, block) in (0..).zip(self.blocks.iter()) {
             let first = blocks.len() as u32;
             starts.push(first);
-            match self.is_in_long_loop(number) {
-                true => blocks.push(block.clone()),
-                false => blocks.extend(parts(block)),
-            }
+            let parts = parts(block);
+            let is_divided = parts.iter().any(|part| part.ops.len() < block.ops.len());
+            blocks.extend(parts);
             let end = blocks.len() as u32;
-            if block.repeat > 1 && end - first > 1 {
+            if is_divided && block.repeat > 1 {
                 loops.push(Loop { first, end, times: block.repeat });
             }
             while let Some(each) = around.next_if(|each| each.end == number + 1) {
@@ -28,13 +36,6 @@ impl Program {
             }
         }
         Program { blocks: blocks.into(), loops: loops.into() }
-    }
-
-    /// Whether a block is repeated often, or is in a loop that is.
-    fn is_in_long_loop(&self, number: u32) -> bool {
-        let around = self.loops.iter().filter(|each| (each.first..each.end).contains(&number));
-        let times = around.map(|each| each.times).chain([self.blocks[number as usize].repeat]);
-        times.max().is_some_and(|times| times >= LoopPlace::TIMES_MIN)
     }
 }
 
@@ -65,7 +66,9 @@ fn rounds(ops: &[Op]) -> Option<(usize, u32)> {
     (1..=LENGTH_MAX).find_map(|length| {
         let round = ops.get(..length).filter(|round| is_complete(round))?;
         let times = ops.chunks_exact(length).take_while(|own| *own == round).count() as u32;
-        (times >= LoopPlace::TIMES_MIN).then_some((length, times))
+        let longest = round.iter().filter_map(|op| op.message()).map(|(.., bytes)| bytes).max().unwrap_or(0);
+        let is_short = longest <= BYTES_MAX.saturating_mul(times.into());
+        (times >= LoopPlace::TIMES_MIN && is_short).then_some((length, times))
     })
 }
 
@@ -122,12 +125,46 @@ mod tests {
     }
 
     #[test]
-    fn few_rounds_posts_without_a_wait_and_long_loops_stay() {
+    fn a_block_of_rounds_alone_is_repeated_as_before() {
+        let program = Program::new([Block::unmeasured(vec![step(); 20].concat()), rest_block()]);
+        let program = Program { blocks: program.blocks.iter().map(thrice).collect(), loops: program.loops };
+        let divided = program.with_rounds();
+        assert_eq!(shape(&divided), [(3, 20), (1, 3)]);
+        assert_eq!(divided.loops[..], [Loop { first: 0, end: 1, times: 3 }]);
+        assert!(divided.ops().eq(program.ops()));
+    }
+
+    fn rest_block() -> Block {
+        Block::unmeasured([rest(3)])
+    }
+
+    fn thrice(block: &Block) -> Block {
+        Block { repeat: 3, ..block.clone() }
+    }
+
+    #[test]
+    fn few_rounds_posts_without_a_wait_and_long_messages_stay() {
         let posts = [step()[0]; 40];
-        let long = Block::measured(vec![step(); 20].concat(), 16);
-        for block in [Block::unmeasured(vec![step(); 15].concat()), Block::unmeasured(posts), long] {
+        let long = step().map(|op| if let Op::Isend { peer, tag, .. } = op { send(peer, tag, 3 << 20) } else { op });
+        let blocks = [vec![step(); 15].concat(), posts.to_vec(), vec![long; 20].concat()];
+        for block in blocks.map(Block::unmeasured) {
             let program = Program::new([block]);
             assert_eq!(program.with_rounds(), program);
         }
+    }
+
+    fn send(peer: Rank, tag: u32, bytes: u64) -> Op {
+        Op::Isend { peer, tag, bytes }
+    }
+
+    #[test]
+    fn programs_of_which_some_have_a_long_loop_stay() {
+        let ring = Program::new([Block::unmeasured(vec![step(); 20].concat())]);
+        let long = Program::new([Block::unmeasured(vec![step(); 15].concat()), Block::measured([rest(1)], 16)]);
+        let (mut alone, mut beside) = ([ring.clone(), ring.clone()], [ring.clone(), long.clone()]);
+        divide_rounds(&mut alone);
+        divide_rounds(&mut beside);
+        assert_eq!(alone.map(|program| shape(&program)), [[(3, 20)], [(3, 20)]]);
+        assert_eq!(beside, [ring, long]);
     }
 }
