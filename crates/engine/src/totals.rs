@@ -22,8 +22,10 @@ pub struct EventTotals {
     /// Jobs and finite streams that are not finished.
     pub unfinished: u64,
     /// Messages between ranks of different hosts.
+    pub posted: u64,
+    /// Those that were handed to a connection of RoCE.
     pub messages: u64,
-    /// Those that were handed to a connection of RoCE behind one of at least eight times their length.
+    /// Those of them that waited behind one of at least eight times their length.
     pub messages_behind: u64,
     /// When a job other than one in the background last made progress: new bytes at their receiver, or a task done.
     pub last_progress: Time,
@@ -33,8 +35,8 @@ pub struct EventTotals {
 
 etherweave_kernel::wire! {
     EventTotals {
-        created, delivered, dropped, damaged, lost, hops, events, unfinished, messages, messages_behind, last_progress,
-        last_end
+        created, delivered, dropped, damaged, lost, hops, events, unfinished, posted, messages, messages_behind,
+        last_progress, last_end
     }
 }
 
@@ -51,6 +53,7 @@ impl EventTotals {
             sum.hops += totals.hops;
             sum.events += totals.events;
             sum.unfinished += totals.unfinished;
+            sum.posted += totals.posted;
             sum.messages += totals.messages;
             sum.messages_behind += totals.messages_behind;
             sum.last_progress = sum.last_progress.max(totals.last_progress);

@@ -581,8 +581,9 @@ impl Nics {
         if Neighbour::of(endpoint).is_some() {
             return;
         }
-        wires.totals.messages += 1;
+        wires.totals.posted += 1;
         let Some(longest) = self.state(endpoint).longest_message() else { return };
+        wires.totals.messages += 1;
         wires.totals.messages_behind += u64::from(longest >= BEHIND_MIN.max(BEHIND_LENGTHS * bytes));
     }
 }

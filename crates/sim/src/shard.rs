@@ -91,7 +91,7 @@ impl Shard {
     /// messages in progress, where a message has so many packets that reading its end once does not matter.
     fn has_cached_endpoints(&self) -> bool {
         let (all, totals) = (size_of_val(self.hosts.nics.endpoints.as_slice()), &self.wires.totals);
-        let has_long_messages = totals.messages > 0 && totals.created >= PACKETS_OF_LONG * totals.messages;
+        let has_long_messages = totals.posted > 0 && totals.created >= PACKETS_OF_LONG * totals.posted;
         all <= ENDPOINTS_CACHED || has_long_messages
     }
 

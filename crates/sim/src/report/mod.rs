@@ -85,9 +85,9 @@ pub struct Totals {
     pub lost: u64,
     /// Packets in queues, on wires or in NICs at the end.
     pub in_flight: u64,
-    /// Messages between ranks of different hosts.
+    /// Messages between ranks of different hosts over RoCE.
     pub messages: u64,
-    /// Those over RoCE that began behind one of at least eight times their length on the connection of their ranks.
+    /// Those that began behind one of at least eight times their length on the connection of their pair of ranks.
     pub messages_behind: u64,
     /// When the run ended.
     pub end: Time,
