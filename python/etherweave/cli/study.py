@@ -60,8 +60,8 @@ def study(
         Draw N samples, 8 to 65,536, of all that is not known, and print the interval of 90 % of
         each check, with whether the published figure lies in it.
     record
-        Keep the computed figures in the study's folder for the list of `etherweave study`, with
-        --full the times of experiments alone; needs --fresh.
+        Record the computed figures in the study's folder for the list of `etherweave study`, or
+        with --full the times of experiments; expects --fresh.
     strict
         Exit with 1 if a figure is outside its bounds.
     every : --all
@@ -76,13 +76,15 @@ def study(
         return _print_about(name)
     from etherweave.report import write_study
     from etherweave.study import processor_s, run_study, write_record
-    from etherweave.study.records import page_s
+    from etherweave.study.records import has_record, page_s
     from etherweave.sweeps import WorkerError, executor
     from etherweave.uncertainty import sample_study
     from etherweave.uncertainty.sampling import check_count
 
     if record and (only != "*" or not fresh):
         reject("--record: expected with --fresh, without --only")
+    if record and full and not has_record(name):
+        reject(f"--record: {name} has no record; expected one of a run without --full first")
     stem = Path(name).resolve().name
     home = directory(output or Path("results") / (f"{stem}-full" if full else stem))
     with mistakes(KeyError, ValueError, failures=(WorkerError,)):
@@ -218,18 +220,17 @@ def _print(done: "StudyResult", every: bool) -> None:
 
 def _print_unlike_recorded(done: "StudyResult") -> None:
     """Name the figures that differ from those of the record, by which studies are listed."""
-    from etherweave.study import read_record
+    from etherweave.study.records import recorded_values
 
-    record = None if done.full else read_record(done.study.home)
-    recorded = {check.id: check.value for check in record.result.checks} if record else {}
+    recorded = {} if done.full else recorded_values(done.study.home)
     others = [
         check.id
         for check in done.checks
-        if check.id in recorded and not math.isclose(check.value, recorded[check.id], rel_tol=1e-9)
+        if not math.isclose(check.value, recorded.get(check.id, check.value), rel_tol=1e-9)
     ]
-    if others := [name for name in others if math.isfinite(recorded[name])]:
-        text = f"Other figures than recorded, by another version or measured: {', '.join(others)}."
-        print(textwrap.fill(text, 100, subsequent_indent="  "))
+    if others:
+        text = "These figures differ from the record, which another version computed or measured: "
+        print(textwrap.fill(text + ", ".join(others) + ".", 100, subsequent_indent="  "))
 
 
 def _print_not_run(done: "StudyResult") -> None:

@@ -54,6 +54,8 @@ def write_record(result: StudyResult, processor_s: float) -> None:
     file = result.study.home / RECORD
     before = read_record(result.study.home)
     taken_s = {name: round(taken_s, 3) for name, taken_s in sorted(result.taken_s.items())}
+    # Workers on other machines are no children of this process.
+    processor_s = max(processor_s, math.fsum(taken_s.values()))
     times = {"processor_s": round(processor_s, 3), "taken_s": taken_s}
     facts = read_json(file) if before else {}
     if result.full:
@@ -91,6 +93,20 @@ def read_record(home: Path) -> StudyRecord | None:
     rows = [row for row in study.expected() if row["id"] in values]
     checks = [check_of(row, values[row["id"]]) for row in rows]
     return StudyRecord(StudyResult(study, checks, home), processor_s)
+
+
+def recorded_values(home: Path) -> dict[str, float]:
+    """Read the numbers of a record by the names of their checks; nothing of a damaged one."""
+    try:
+        values = read_json(home / RECORD)["computed"]
+        return {name: float(value) for name, value in values.items() if value is not None}
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
+        return {}
+
+
+def has_record(name: str) -> bool:
+    """Whether the folder of a study, of a shipped name or a path, has a record."""
+    return (shipped().get(name, Path(name)) / RECORD).exists()
 
 
 def recorded_times(home: Path, full: bool = False) -> dict[str, float]:
