@@ -1,7 +1,7 @@
 """Figures of services and of training, as bytes, messages and queueing theory have them."""
 
 import re
-from math import exp, log, sqrt
+from math import exp, isfinite, log, sqrt
 from typing import Any
 
 import pytest
@@ -130,6 +130,21 @@ def test_a_lone_request_takes_its_prompt_its_bytes_and_a_step() -> None:
     assert pushed["mean", "time_between_tokens"] == pytest.approx(STEP, rel=1e-6)
     share = pushed["mean", "transfer"] / pushed["mean", "time_to_first_token"]
     assert pushed["", "fabric_share"] == pytest.approx(share, rel=1e-3)
+
+
+def test_a_run_of_any_workload_that_is_cut_has_figures_or_none() -> None:
+    topology = {"single_switch": {"hosts": 64}}
+    with pytest.raises(etherweave.ScenarioError) as error:
+        etherweave.run({"topology": topology, "job": [{"name": "j", "workload": {"none": {}}}]})
+    names = re.findall(r"`(\w+)`", error.value.mistakes[0].expected)
+    assert {"hpcc_ptrans", "osu_bw", "training"} <= {*names}
+    # These need a file, a class or more hosts.
+    for name in {*names} - {"driver", "goal", "chakra", "permutation_streams"}:
+        for end in ("1us", "20us", "300us"):
+            job = {"name": "j", "workload": {name: {}}}
+            scenario = {"topology": topology, "transport": {"roce": {}}, "job": [job]}
+            result = etherweave.run({**scenario, "run": {"end": end}})
+            assert all(isfinite(figure.median) for figure in quantities(result)), (name, end)
 
 
 def test_a_run_that_ends_before_the_combine_has_the_dispatch_alone() -> None:

@@ -166,10 +166,14 @@ def _design(scenario: Scenario) -> Mapping[str, Any]:
     return fabric
 
 
-def _add_memory(scenario: Scenario, before: int) -> None:
-    """Give switches with more ports than ``before`` as much more memory: it is no limit here."""
+def _add_memory(scenario: Scenario, resolved: str) -> None:
+    """Give switches with more ports than before as much more memory: it is no limit here."""
+    unchanged = tomllib.loads(resolved)
     buffer = str(scenario.get("switch", {}).get("buffer", "")).removesuffix("B")
-    if buffer.isdigit() and (after := _design(scenario)["ports_used_max"]) > before:
+    if scenario["topology"] == unchanged["topology"] or not buffer.isdigit():
+        return
+    before, after = (_design(own)["ports_used_max"] for own in (unchanged, scenario))
+    if after > before:
         scenario["switch"]["buffer"] = f"{int(buffer) * after // before}B"
 
 
@@ -272,9 +276,9 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
         values: dict[str, float] = {}
         is_as_it_is, drops = False, 0
         try:
-            before = _design(scenario)["ports_used_max"]
             reason = question.change(scenario)
-            _add_memory(scenario, before)
+            if not reason:
+                _add_memory(scenario, resolved)
             is_as_it_is = bool(reason) and reason not in NOT_KNOWN
             if not reason:
                 done = simulate(scenario)

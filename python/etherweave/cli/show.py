@@ -37,13 +37,14 @@ def show(file: File, settings: Settings = None) -> None:
 def _taken(
     figures: list[etherweave.Figure], file: Path, changes: Mapping[str, object]
 ) -> Iterator[etherweave.Figure]:
-    """Leave out figures of keys that the scenario states itself, with the same value."""
+    """Leave out figures of keys that the scenario states itself."""
     stated = tomllib.loads(read_text(file))
     for figure in figures:
         own: object = stated
         for name in figure["key"].split("."):
             own = own.get(name) if isinstance(own, dict) else None
-        if own is None and figure["key"] not in changes:
+        is_changed = any(f"{figure['key']}.".startswith(f"{key}.") for key in changes)
+        if own is None and not is_changed:
             yield figure
 
 

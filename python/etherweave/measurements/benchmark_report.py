@@ -74,7 +74,7 @@ class BenchmarkReport:
     @property
     def has_sound_rows(self) -> bool:
         """Whether nothing but rows of sizes in between is known to be missing."""
-        are_gaps = all(warning.startswith(_NO_ROW) for warning in self.warnings)
+        are_gaps = all(warning.startswith(NO_ROW) for warning in self.warnings)
         return self.is_sound or (are_gaps and self.valid is not False)
 
 
@@ -169,12 +169,12 @@ def _share(name: str) -> float:
     return float(name.removeprefix("p"))
 
 
-_NO_ROW = "no row for "
+NO_ROW = "no row for "
 
 
 def missing_row(size: int) -> str:
     """Write the warning of a size that a sweep by doubling has left out."""
-    return f"{_NO_ROW}{size} B: sizes of a whole output double"
+    return f"{NO_ROW}{size} B: sizes of a whole output double"
 
 
 def missing_powers(sizes: Sequence[int]) -> list[int]:

@@ -48,9 +48,11 @@ def figures(kind: str, facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure
     """Return the figures of a workload.
 
     ``kind`` is the key of the workload in a scenario: of :data:`CHALLENGE`, or ``osu_latency`` for
-    a ping-pong. ``facts`` are its keys, ``rows`` the iterations of a launch.
+    a ping-pong. ``facts`` are its keys, ``rows`` the iterations of a launch. A test that the run
+    ended before has no figure.
     """
-    return {**CHALLENGE, "osu_latency": _ping_pong}[kind](facts, rows)
+    known = {**CHALLENGE, "osu_latency": _ping_pong}[kind](facts, rows)
+    return [figure for figure in known if figure.seconds]
 
 
 @dataclass(frozen=True)

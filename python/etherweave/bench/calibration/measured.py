@@ -18,7 +18,7 @@ from etherweave.bench.calibration.micro_benchmarks import Average, Centre, Chall
 from etherweave.bench.calibration.prediction import median_s, table
 from etherweave.bench.campaigns.store import Store
 from etherweave.bench.texts.document import UnrecognisedError, parse
-from etherweave.measurements.benchmark_report import BenchmarkReport
+from etherweave.measurements.benchmark_report import NO_ROW, BenchmarkReport
 from etherweave.measurements.challenge import workloads
 from etherweave.measurements.files import RESULTS
 
@@ -221,7 +221,8 @@ def _of_text(file: Path, base: Mapping[str, object], warn: Warn) -> list[Measure
     reports = document.reports
     for own in reports:
         if own.program == _UNTITLED or not own.has_sound_rows:
-            reason = next(iter(own.warnings), "its own check failed")
+            others = (text for text in own.warnings if not text.startswith(NO_ROW))
+            reason = next(others, "its own check failed")
             raise CalibrationError(f"line {own.line}: {own.program} is not complete: {reason}")
         if device := dict(own.facts).get("device"):
             raise CalibrationError(
