@@ -189,6 +189,12 @@ def test_a_description_has_meaning_names_and_default_of_each_key() -> None:
     lines = description("job.workload.fft").splitlines()
     assert "job.workload.fft.pex: Ranks along x, 1 or more. Default: 4." in lines
     assert description("job.0.start") == description("job.start")
+    for key, others in (
+        ("workload", "job.workload"),
+        ("switch.nscc", "job.transport.uet.nscc or transport.uet.nscc"),
+    ):
+        with pytest.raises(ValueError, match=f"^{key}: unknown key; expected {others}$"):
+            description(key)
     for key, near in (("switch.bufer", "nearest: buffer"), ("switch.header.x", "expected none")):
         with pytest.raises(ValueError, match=f"{key}: unknown key; {near}"):
             description(key)

@@ -1,6 +1,7 @@
 """Descriptions of the keys of a scenario: meaning, values and default, from the JSON Schema."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TypeAlias
 
 from etherweave.api import toml
@@ -17,6 +18,8 @@ from etherweave.api.scenario_schema import (
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 
+_SHOWN_MAX = 3  # Keys of other tables that an error names.
+_DEPTH_MAX = 5  # Tables within each other in which they are looked for.
 AMOUNTS = {
     "BitRate": 'a rate such as "100Gb/s"',
     "Bytes": 'a size such as "64KiB"',
@@ -46,13 +49,27 @@ def description(key: str) -> str:
             continue
         keys = keys_of(schema)
         if part not in keys:
-            raise ValueError(unknown((*path, part), keys))
+            others = [dotted(own) for own in islice(_paths(key.split(".")[-1]), _SHOWN_MAX)]
+            elsewhere = f"{key}: unknown key; expected {' or '.join(others)}"
+            raise ValueError(elsewhere if others else unknown((*path, part), keys))
         path, field = (*path, part), keys[part]
         schema = table_schema(field)
         schema = table_schema(schema.get("items", schema))
     if not keys_of(schema):
         return _line(path, field)
     return described(path, schema if "description" in schema else {**field, **schema})
+
+
+def _paths(name: str, path: KeyPath = (), schema: Schema | None = None) -> Iterator[KeyPath]:
+    """List the keys of that name, those of a table before those in its tables."""
+    keys = keys_of(schema_root() if schema is None else schema)
+    if name in keys:
+        yield (*path, name)
+    if len(path) == _DEPTH_MAX:
+        return
+    for key, field in keys.items():
+        inner = table_schema(field)
+        yield from _paths(name, (*path, key), table_schema(inner.get("items", inner)))
 
 
 def described(path: KeyPath, schema: Schema) -> str:
