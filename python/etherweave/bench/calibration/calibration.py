@@ -219,7 +219,8 @@ def calibrate(
     report(f"inferring {count} from {len(micro_benchmarks)} micro-benchmarks")
     posterior = _inferred(micro_benchmarks, prior, progress)
     warnings = check_prior(micro_benchmarks, posterior.first)
-    report(f"predicting {len(held_out)} held-out workloads")
+    if held_out:
+        report(f"predicting {len(held_out)} held-out workloads")
     calibrator = _Calibrator(prior, posterior, progress)
     return calibrator.calibration(micro_benchmarks, held_out, warnings)
 
