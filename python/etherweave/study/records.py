@@ -110,17 +110,12 @@ def has_record(name: str) -> bool:
 
 
 def recorded_times(home: Path, full: bool = False) -> dict[str, float]:
-    """Read the processor time of each experiment of a study by its record [s]; nothing without.
-
-    Records of a busy machine have longer times than the processors took for all experiments.
-    """
+    """Read the processor time of each experiment of a study by its record [s]; nothing without."""
     try:
         facts = read_json(home / RECORD)
-        facts = facts[FULL] if full else facts
-        times = {key: float(own) or _ROUNDED_S for key, own in facts["taken_s"].items()}
-        busy = max(sum(times.values()) / float(facts["processor_s"]), 1.0)
-        return {key: own / busy for key, own in times.items()}
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+        taken_s = (facts[FULL] if full else facts)["taken_s"]
+        return {key: float(own) or _ROUNDED_S for key, own in taken_s.items()}
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
         return {}
 
 
