@@ -22,7 +22,7 @@ use crate::{
 const CACHED: usize = 1 << 18;
 /// Ends of connections [B] that it holds beside them. An all-to-all touches each of them about once a message.
 const ENDPOINTS_CACHED: usize = 1 << 20;
-/// Packets of a message, acknowledgements included, from which on the ends of connections are read from that cache.
+/// Packets of a message on average, acknowledgements included, from which on few connections are active at a time.
 const PACKETS_OF_LONG: u64 = 32;
 /// Events of a bucket whose memory no processor's own cache holds at once.
 const LONG: usize = 64;
@@ -87,8 +87,8 @@ impl Shard {
         size_of_val(self.wires.ports.as_slice()) <= CACHED
     }
 
-    /// Whether a processor's own cache holds the ends of connections beside the ports: all of them, or those of the
-    /// messages in progress, where a message has so many packets that reading its end once does not matter.
+    /// Whether a processor's own cache holds the ends of connections beside the ports: all of them, or those that are
+    /// active, which are few where messages are long.
     fn has_cached_endpoints(&self) -> bool {
         let (all, totals) = (size_of_val(self.hosts.nics.endpoints.as_slice()), &self.wires.totals);
         let has_long_messages = totals.posted > 0 && totals.created >= PACKETS_OF_LONG * totals.posted;

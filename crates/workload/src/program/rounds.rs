@@ -4,8 +4,8 @@ use super::{Block, Loop, LoopPlace, Op, Program};
 
 /// Most operations of a round: messages both ways to two peers, and what is computed with them.
 const LENGTH_MAX: usize = 8;
-/// Longest message of rounds [B], for each of them. Of a longer one, what repeats within it is worth more: skips that
-/// shorten messages leave some hundred packets, those of rounds about seven rounds.
+/// Longest message of a round [B], divided by the number of rounds. With longer messages, skips within them leave less
+/// to simulate: these leave some hundred packets of a message, skips of rounds about seven rounds.
 const BYTES_MAX: u64 = 128 << 10;
 
 /// Makes equal rounds of programs blocks that are repeated, unless some of them have a long loop already: ranks skip
