@@ -237,3 +237,21 @@ def test_items_of_a_later_batch_begin_when_they_are_known() -> None:
     for name in names:
         work.end(name)
     assert work.left_s() == 0
+
+
+def test_an_item_that_is_repeated_has_not_ended_and_waits_for_a_worker() -> None:
+    now_s = 0.0
+    work = Work([], None, 1, in_seconds=True, clock=lambda: now_s)
+    times = dict.fromkeys("abc", 10.0)
+    work.extend(["a", "b"], lambda: times)
+    for name in ("a", "b"):
+        now_s += 10.0
+        work.end(name)
+    work.extend(["a", "b", "c"], lambda: times)
+    work.repeat("a")
+    assert (work.done, work.count, work.has_ended("a")) == (1, 3, False)
+    assert work.left_s() == pytest.approx(20)  # c and a.
+    for name in ("c", "a"):
+        now_s += 10.0
+        work.end(name)
+    assert (work.done, work.count, work.left_s()) == (3, 3, 0)

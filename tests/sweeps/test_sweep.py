@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from etherweave.api.fidelity import fidelities
+from etherweave.api.machine import build
 from etherweave.api.results import Result
 from etherweave.report.sweep import draw_sweep
 from etherweave.sweeps import (
@@ -34,6 +35,7 @@ from etherweave.sweeps import (
     sweep,
 )
 from etherweave.sweeps.executors import Answer, Executor, Task
+from etherweave.sweeps.running import work_of
 from support.command_line import run_here
 from support.sweeps import contents, start, wait_for, write
 
@@ -551,6 +553,28 @@ def test_a_sweep_whose_runs_are_all_lost_is_an_error(tmp_path: Path) -> None:
     scenario = load_sweep(write(tmp_path))
     with pytest.raises(SweepError, match=r"all [0-9]+ runs lost: the machine is gone; repeat"):
         sweep(scenario, tmp_path / "out", Executor("local", 1, lose))
+
+
+def test_a_lost_run_counts_again_when_a_later_batch_repeats_it(tmp_path: Path) -> None:
+    lost = list[str]()
+
+    def lose_one(
+        function: str, tasks: Iterable[Task], home: Path, workers: int
+    ) -> Iterator[tuple[str, Answer]]:
+        for key, argument in tasks:
+            if lost:
+                yield key, executors.answer(function, build(), argument)
+            else:
+                lost.append(key)
+                yield key, {"error": "the machine is gone"}
+
+    scenario, on = load_sweep(write(tmp_path)), Executor("local", 1, lose_one)
+    work, done = work_of(on), list[int]()
+    for _ in range(2):
+        sweep(scenario, tmp_path / "out", on, lambda own: done.append(own.done), part_of=(work, 0))
+    assert work.count == RUNS
+    # Of the first batch every run ends, of the second the one that was lost.
+    assert done == [*range(RUNS + 1), RUNS - 1, RUNS]
 
 
 def test_report_writes_the_page_of_a_sweep(dataset: Path) -> None:

@@ -172,6 +172,7 @@ class Work:
         self._start_s = clock() if begun_s is None else begun_s
         self._end_s = dict[str, float]()
         self._kept = set[str]()
+        self._repeated = set[str]()  # Tries of items that were carried out again.
         self._schedule: _Schedule | None = None
         self._times = dict[str, float]()
         self._more = 0.0
@@ -184,12 +185,12 @@ class Work:
     @property
     def count(self) -> int:
         """Number of items."""
-        return len(self._names)
+        return len(self._names) - len(self._repeated)
 
     @property
     def done(self) -> int:
         """Number of items that have ended."""
-        return len(self._end_s) + len(self._kept)
+        return len(self._end_s) + len(self._kept) - len(self._repeated)
 
     def has_ended(self, name: str) -> bool:
         """Whether an item has ended, or was kept."""
@@ -223,6 +224,23 @@ class Work:
             self._expected.append(expected)
             self._more, self._schedule = more, None
             self._step_s.clear()
+
+    def repeat(self, name: str) -> None:
+        """Take in that an item that has ended is carried out again, behind the others.
+
+        The time that it has taken before still says how fast this machine is.
+        """
+        with self._lock:
+            before = f"{name}, try {len(self._repeated) + 1}"
+            self._repeated.add(before)
+            self._names[self._names.index(name)] = before
+            self._names.append(name)
+            self._end_s = {before if key == name else key: own for key, own in self._end_s.items()}
+            for values in (self._times, self._known_s):
+                if name in values:
+                    values[before] = values[name]
+            self._known_s[name] = self.elapsed_s
+            self._schedule = None
 
     def expect_step(self, name: str, expected: float, items: float = 0.0) -> None:
         """Add a step that follows all items.

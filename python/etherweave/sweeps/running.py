@@ -125,7 +125,10 @@ def sweep(
         )
         work.expect_step("dataset", cost.DATASET_S)
         for known in different:
-            if known.id not in left and not work.has_ended(known.id):
+            has_ended = work.has_ended(known.id)
+            if known.id in left and has_ended:
+                work.repeat(known.id)  # It was lost in an earlier batch.
+            elif known.id not in left and not has_ended:
                 work.end(known.id, is_kept=True)
         on_progress(work)
         try:
