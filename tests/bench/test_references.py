@@ -144,12 +144,23 @@ def test_numbers_match_as_numbers_and_before_their_unit() -> None:
 
 def test_the_table_names_system_kind_and_conditions() -> None:
     done = etherweave("all_reduce", "2", "nodes", "H100", "400G")
-    low, _, target, note, *_, count = done.stdout.splitlines()[1:]
-    assert "  too low  " in low and low.endswith("     1")
-    assert "  target  " in target and target.endswith("     3")
+    head, low, low_row, _, other_row, target, target_row, count = done.stdout.splitlines()
+    assert "  kind  " in head
     system = "2 nodes x 8 H100, 8x400G RoCE"
-    assert note == f"  1: {system}: 1 GiB; reported as too low; healthy perftest"
+    assert low == f"{system}: 1 GiB; reported as too low; healthy perftest"
+    assert "  too low  " in low_row and "  too low  " in other_row
+    assert target.startswith(f"{system}: 8x400G target quoted by the reporter; ")
+    assert "  target  " in target_row
     assert count == "3 figures; too low: 2, target: 1"
+
+
+def test_figures_of_one_system_and_equal_conditions_stand_together() -> None:
+    done = etherweave("osu_latency", "jfgrimm", "--fabric", "TCP 1GbE", code=0)
+    _, where, *rows, count = done.stdout.splitlines()
+    # Conditions name the size of each figure, which has a column.
+    assert where.startswith("unnamed cluster, 2 nodes: MPICH over TCP; ~116 MB/s plateau")
+    assert len(rows) == int(count.split()[0]) == len({row.split()[2] for row in rows})
+    assert all(row.startswith("  osu_latency  ") for row in rows)
 
 
 def figure(**changes: object) -> Reference:

@@ -286,9 +286,14 @@ def _table(title: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> N
 
 
 def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; names that begin with ``>`` stand above numbers.
+    """Print a table; names that begin with ``>`` stand above numbers."""
+    print("\n".join(table_lines(names, rows)))
 
-    A table that is wider than the page or the terminal is printed whole: no word is cut.
+
+def table_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Write a table as lines; names that begin with ``>`` stand above numbers.
+
+    A table that is wider than the page or the terminal is written whole: no word is cut.
     """
     from rich.console import Console, JustifyMethod
     from rich.markup import escape
@@ -310,4 +315,4 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     console.width = max(console.width, needed)
     with console.capture() as page:
         console.print(Padding(table, (0, 0, 0, 2)), highlight=False)
-    print("\n".join(line.rstrip() for line in page.get().splitlines()))
+    return [line.rstrip() for line in page.get().splitlines()]

@@ -1,6 +1,7 @@
 """The verb ``reference``."""
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,7 +13,7 @@ from etherweave.api.nearest import nearest
 from etherweave.api.units import amount, size_text
 from etherweave.bench.texts.document import Document
 from etherweave.cli.bench.parse import document_of, end_unless_sound, print_failures
-from etherweave.cli.design_page import print_table
+from etherweave.cli.design_page import WIDTH, print_table, table_lines
 from etherweave.cli.exits import print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.measurements.metrics import Better
@@ -28,7 +29,8 @@ FAMILIES = ("Aries", "EFA", "InfiniBand", "Omni-Path", "RoCE", "Slingshot", "TCP
 """Fabrics of most figures, for a message."""
 SHOWN_MAX = 12  # Fabrics that a message names.
 _TITLES = ("metric", ">size", ">measured", ">published", ">ratio", "", "by", "fabric", "source")
-_COLUMNS = ("program", "metric", ">size", ">value", "kind", "fabric", "source", ">note")
+_COLUMNS = ("program", "metric", ">size", ">value", "kind", "fabric", "source")
+_WRAPPED = " " * 3  # Beginning of a line of a row that is not its first.
 _BOUNDS = {"eq": "", "approx": "about ", "gt": "above ", "lt": "below "}
 
 
@@ -104,13 +106,17 @@ def _facts(own: Reference) -> dict[str, Any]:
 
 
 def _print_figures(figures: list[Reference]) -> None:
-    """Print a table of figures, then the system and the conditions of each as notes."""
-    notes = dict[str, int]()
-    for figure in figures:
-        notes.setdefault(_note(figure), len(notes) + 1)
-    print_table(_COLUMNS, [(*_row(figure), f"{notes[_note(figure)]}") for figure in figures])
-    for note, number in notes.items():
-        print(f"  {number}: {note}")
+    """Print a table of figures, in which system and conditions stand above those that have them."""
+    head, *lines = table_lines(_COLUMNS, map(_row, figures))
+    print(head)
+    left, above = iter(figures), ""
+    for line in lines:
+        # A row whose cells are wrapped goes on in lines that name no program.
+        if not line.startswith(_WRAPPED):
+            below, above = above, _where(next(left))
+            if above != below:
+                print(textwrap.fill(above, WIDTH, subsequent_indent="  "))
+        print(line)
     print(f"{len(figures)} figures; {_kinds(figures)}")
 
 
@@ -139,8 +145,10 @@ def _print_counts(figures: list[Reference], as_json: bool) -> None:
     print(f"{len(figures)} figures of {len(names)} benchmarks; {_kinds(figures)}")
 
 
-def _note(figure: Reference) -> str:
-    return ": ".join(filter(None, (figure.system, figure.conditions)))
+def _where(own: Reference) -> str:
+    """Write the system and the conditions, without the size, which has a column."""
+    conditions = "" if own.conditions == (size := f"{own.size_bytes} B") else own.conditions
+    return ": ".join(filter(None, (own.system, conditions.removeprefix(f"{size}; "))))
 
 
 def _row(own: Reference) -> tuple[str, ...]:
