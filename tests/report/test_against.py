@@ -295,6 +295,17 @@ def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
     assert result is not None
     labels = ["published", "line rate, 100 Gb/s", "full frames (RoCE v2, path MTU 4096 B)"]
     assert set(labels) < set(legend(result.figure))
+    drawn = "dashed is its rate, dotted what full frames leave of it, diamonds are published."
+    assert result.caption.endswith(f"At an incast all streams share the link of one host: {drawn}")
+
+
+def test_lines_of_a_link_are_named_where_they_are_drawn_alone() -> None:
+    streams = run({"streams": {"permutation_streams": {"ranks": 2, "message": "100kB"}}})
+    pair = comparison.ComparedResults([streams, streams])
+    result = comparison.goodput(pair)
+    assert result is not None
+    assert result.caption == comparison.GOODPUT_CAPTION
+    assert set(legend(result.figure)) == set(pair.labels)
 
 
 def test_published_means_stand_among_iteration_times() -> None:

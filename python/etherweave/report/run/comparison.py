@@ -233,11 +233,7 @@ def _workloads(result: Result) -> dict[str, Any]:
     return {job["name"]: job["workload"] for job in result.scenario.get("job", [])}
 
 
-GOODPUT_CAPTION = (
-    "Sum over the streams of a job, the mean over launches. At an incast all streams share the "
-    "link of one host: dashed is its rate, dotted what full frames leave of it, diamonds are "
-    "published."
-)
+GOODPUT_CAPTION = "Sum over the streams of a job, the mean over launches."
 _GOODPUT_HEAD = ("job", "result", "goodput [Gb/s]", "ratio")
 
 
@@ -260,7 +256,23 @@ def goodput(beside: ComparedResults) -> Section | None:
     figure = Figure(figsize=(9, 1.1 + 0.3 * len(bars)))
     _draw_goodput(figure.subplots(), bars)
     title = "Goodput, simulated and measured"
-    return Section("goodput_beside", title, GOODPUT_CAPTION, figure, [Table(_GOODPUT_HEAD, rows)])
+    return Section(
+        "goodput_beside", title, goodput_caption(bars), figure, [Table(_GOODPUT_HEAD, rows)]
+    )
+
+
+def goodput_caption(bars: "Sequence[_GoodputBar]") -> str:
+    """Describe the bars, and the lines and diamonds that are drawn beside them."""
+    incasts = [bar.fabric for bar in bars if bar.fabric]
+    if not incasts:
+        return GOODPUT_CAPTION
+    drawn = ["dashed is its rate"]
+    if any(fabric.medium.wire for fabric in incasts):
+        drawn.append("dotted what full frames leave of it")
+    if any(bar.figures for bar in bars):
+        drawn.append("diamonds are published")
+    link = "At an incast all streams share the link of one host"
+    return f"{GOODPUT_CAPTION} {link}: {', '.join(drawn)}."
 
 
 def _goodput_bars(beside: ComparedResults) -> Iterator[_GoodputBar]:
