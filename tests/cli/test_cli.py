@@ -12,9 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from etherweave.api.results import Result
 from etherweave.api.simulation import resolve
+from etherweave.cli.exits import FAILED, PACKAGE, USAGE, mistakes
 from etherweave.cli.manual import commands
 from support import command_line
 
@@ -136,6 +138,28 @@ def test_a_file_that_no_verb_expects_to_fail_is_one_line(
     monkeypatch.setattr("etherweave.api.simulation.schema", fail)
     done = command_line.invoke("schema", code=2)
     assert done.stderr == f"page/overview.svg: {os.strerror(number)}\n"
+
+
+def test_a_file_of_the_package_that_is_missing_is_no_mistake_of_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = str(PACKAGE / "measurements" / "references.csv")
+
+    def fail(name: str = file) -> str:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+
+    monkeypatch.setattr("etherweave.api.simulation.schema", fail)
+    done = command_line.invoke("schema", code=FAILED)
+    broken = (
+        f"{file}: No such file or directory; the file belongs to Etherweave, whose installation"
+    )
+    assert done.stderr.startswith(broken) and done.stderr.count("\n") == 1
+    with pytest.raises(typer.Exit) as end, mistakes():
+        fail()
+    assert end.value.exit_code == FAILED
+    with pytest.raises(typer.Exit) as end, mistakes():
+        fail("mine.toml")
+    assert end.value.exit_code == USAGE
 
 
 def test_a_result_on_a_full_disk_is_named(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ INTERRUPTED = 130  # Exit code after Ctrl-C: 128 + SIGINT, as shells count.
 WARNINGS_MAX = 100  # Most warnings of a run that are printed.
 OUTPUT_ENDS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of an output that is a pipe which was closed, or a file on a full disk."""
+PACKAGE = Path(__file__).parents[1]  # Directory of the installed package.
 
 
 def notice(text: object) -> None:
@@ -51,6 +52,26 @@ def reject(mistake: object) -> NoReturn:
     """Print a user's mistake in one line and end with :data:`USAGE`."""
     print_error(mistake)
     raise typer.Exit(USAGE)
+
+
+def reject_file(error: OSError) -> NoReturn:
+    """End where a file cannot be read or written: with :data:`FAILED` if it is the package's own.
+
+    No user names such a file: the installation is broken.
+    """
+    if not is_of_package(error):
+        reject(os_error(error))
+    print_error(
+        f"{os_error(error)}; the file belongs to Etherweave, whose installation is broken; "
+        "expected the package installed again"
+    )
+    raise typer.Exit(FAILED)
+
+
+def is_of_package(error: OSError) -> bool:
+    """Return whether the file of an error is one of the installed package."""
+    name = error.filename
+    return isinstance(name, str | Path) and PACKAGE in Path(name).parents
 
 
 def print_warnings(warnings: Iterable[str], printed: set[str]) -> None:
@@ -101,7 +122,7 @@ def mistakes(
         # names, or the core has written, is another file.
         if isinstance(error, BrokenPipeError) and ends_output(error):
             raise
-        reject(os_error(error))
+        reject_file(error)
     except kinds as error:
         text = error.args[0] if isinstance(error, KeyError) else error
         reject(f"{before}{text}{after}")

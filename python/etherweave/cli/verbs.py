@@ -135,10 +135,10 @@ def _one_sentence() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        from etherweave.cli.exits import os_error, reject
+        from etherweave.cli.exits import reject_file
 
         if error.filename:
-            reject(os_error(error))
+            reject_file(error)
         raise
     except ModuleNotFoundError as error:
         from etherweave.cli.exits import reject

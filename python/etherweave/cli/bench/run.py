@@ -10,7 +10,7 @@ import typer
 from etherweave.api.units import amount
 from etherweave.cli.bench import plan
 from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets
-from etherweave.cli.exits import FAILED, INTERRUPTED, notice, os_error, print_error, reject
+from etherweave.cli.exits import FAILED, INTERRUPTED, notice, print_error, reject, reject_file
 from etherweave.cli.parameters import AsJson, directory, seconds
 from etherweave.cli.progress import count_progress
 
@@ -127,7 +127,7 @@ def run_verb(
     except (BenchmarkPlanError, SiteError, StoreError, ValueError) as error:
         reject(error)
     except OSError as error:
-        reject(os_error(error))
+        reject_file(error)
     _end(done, output, as_json)
 
 
