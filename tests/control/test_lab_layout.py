@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,39 @@ def test_what_is_too_large_is_refused_before_it_is_planned() -> None:
     check_size("figure 3c", 36, 72)
     with pytest.raises(LayoutError, match="41 switches"):
         check_size("one more", 41, 1)
+
+
+@pytest.mark.parametrize(
+    ("topology", "keys", "size"),
+    [
+        # Half of all counts.
+        ({"dragonfly": {"p": 4, "a": 8, "h": 4}}, ["p=2", "a=4", "h=2"], "36 and 72"),
+        # Half of them, too: three quarters are 9 hosts at each of 12 leaves.
+        (
+            {"fat_tree": {"leaves": 16, "hosts_per_leaf": 12, "cores": 4, "links_per_core": 4}},
+            ["leaves=8", "hosts_per_leaf=6", "cores=2", "links_per_core=2"],
+            "10 and 48",
+        ),
+        ({"single_switch": {"hosts": 192}}, ["hosts=80"], "1 and 80"),
+        # No divisor is common to 4 and 7: three quarters, rounded.
+        (
+            {"flattened_butterfly": {"hosts_per_switch": 4, "sizes": [7, 7]}},
+            ["hosts_per_switch=3", "sizes=[5, 5]"],
+            "25 and 75",
+        ),
+        # With half the radix two levels have a quarter of the hosts, not half of them. With the
+        # same radix there are 10 leaves of 8 hosts, whose 80 uplinks take 5 spines of 16 ports.
+        ({"folded_clos": {"radix": 16, "hosts": 128}}, ["hosts=80"], "15 and 80"),
+    ],
+)
+def test_a_smaller_fabric_of_the_same_shape_is_named(
+    topology: dict[str, object], keys: list[str], size: str
+) -> None:
+    with pytest.raises(LayoutError) as error:
+        prepare({"topology": topology}, None, ())
+    (family,) = topology
+    words = [word for key in keys for word in ("--set", f"topology.{family}.{key}")]
+    assert str(error.value).endswith(f"in a lab; with {shlex.join(words)} it has {size}")
 
 
 @pytest.mark.parametrize("name", ["", "a.b", "../a", "A", "a" * 25, "a b", "a\n"])

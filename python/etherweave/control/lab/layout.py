@@ -151,13 +151,18 @@ def is_name(name: str) -> bool:
     return _LAB_NAME.fullmatch(name) is not None
 
 
+def has_room(switches: int, hosts: int) -> bool:
+    """Return whether a lab has room for so many switches and hosts, or ports of hosts."""
+    return switches <= SWITCHES_MAX and hosts <= HOSTS_MAX
+
+
 def check_size(fabric: str, switches: int, hosts: int, what: str = "hosts") -> None:
     """Reject a fabric that is too large for one machine.
 
     Raises ``LayoutError`` if there are too many switches or hosts; of hosts with several ports,
     each port counts.
     """
-    if switches > SWITCHES_MAX or hosts > HOSTS_MAX:
+    if not has_room(switches, hosts):
         raise LayoutError(
             f"{fabric}: {switches:,} switches and {hosts:,} {what}; "
             f"expected at most {SWITCHES_MAX} and {HOSTS_MAX} in a lab"

@@ -10,22 +10,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from etherweave._core import Fabric
 from etherweave.api.fabrics import fabric
 from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.control.lab import state
 from etherweave.control.lab.boot import BootRecord, StepProgress, boot
 from etherweave.control.lab.layout import (
     Layout,
+    LayoutError,
     cables,
     check_size,
     factory_mac,
     guest_interface,
+    has_room,
     hosts_file,
     interface,
     is_name,
     is_of_lab,
     layout,
 )
+from etherweave.control.lab.smaller import as_options, smaller_fabric
 from etherweave.control.lab.state import LabRecord, LabScope, StateError
 from etherweave.control.ovs import bridges, daemons, load
 from etherweave.control.ovs.daemons import Daemons, Datapath, start
@@ -134,9 +138,27 @@ def prepare(
     built = fabric(scenario, overrides)
     ports = polars.DataFrame(built.tables["hosts"])
     what = "ports of hosts" if ports["host"].is_duplicated().any() else "hosts"
-    check_size(built.name, len(built.tables["switches"]), len(ports), what)
+    try:
+        check_size(built.name, *_size(built), what)
+    except LayoutError as error:
+        raise LayoutError(f"{error}{_with_room(built, scenario, overrides)}") from None
     names = {name: factory_mac(number) for number, name in enumerate(ports["name"])}
     return built.resolved, plan(scenario, overrides, failed=failed, factory=names)
+
+
+def _size(built: Fabric) -> tuple[int, int]:
+    """Count the switches of a fabric, and the ports of its hosts."""
+    return len(built.tables["switches"]), len(built.tables["hosts"])
+
+
+def _with_room(built: Fabric, scenario: ScenarioSource, overrides: Overrides | None) -> str:
+    """Name a smaller fabric of the same shape that a lab has room for; nothing without one."""
+    known = smaller_fabric(built, scenario, overrides, lambda own: has_room(*_size(own)))
+    if known is None:
+        return ""
+    keys, candidate = known
+    switches, ports = _size(candidate)
+    return f"; with {as_options(keys)} it has {switches} and {ports}"
 
 
 def planned_from(directory: Path, record: LabRecord) -> PlannedDeployment:
