@@ -3,11 +3,15 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.collections import LineCollection
 
+import etherweave
 from etherweave.api import toml
+from etherweave.api.results import Result
+from etherweave.api.work import Work
 from etherweave.report.study.page import section_builder
 from etherweave.study import load_study, run_study, shipped
 from etherweave.study.declared import read_declaration
@@ -156,6 +160,24 @@ def test_a_check_whose_interval_is_known_is_not_drawn_again(
     until_8, from_8 = (seconds for done, seconds in left_s if done == 8)
     assert until_8 is not None and from_8 is not None and from_8 < until_8
     assert left_s[-1] == (16, 0.0)
+
+
+def test_a_sample_that_runs_counts_its_experiments(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run_study(folder, tmp_path / "out", processes=1)
+    works, under_way, run = list[Work](), list[str](), etherweave.run
+
+    def run_noted(*arguments: Any) -> Result:
+        under_way.append(works[0].under_way)
+        return run(*arguments)
+
+    monkeypatch.setattr(etherweave, "run", run_noted)
+    sample_study(result, 8, executor("local", 1), works.append)
+    of_sample = [f"{ended} of 2 experiments of 1 sample" for ended in range(2)]
+    assert under_way == of_sample * 8
+    assert works[0].under_way == ""
+    assert not list((tmp_path / "out" / "samples").glob("*.part"))
 
 
 def test_samples_are_expected_to_take_what_experiments_took_here(

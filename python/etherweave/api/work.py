@@ -148,7 +148,7 @@ class Work:
     is called once, when the time left is first asked for. Items without one take as long as the
     others on average; without it all are equal. A worker needs ``start_s`` before its first item,
     in the same unit. ``clock`` gives the time [s] from any origin; work whose items were counted
-    after it had begun has begun at ``begun_s``.
+    after it had begun has begun at ``begun_s``. ``under_way`` says how far running items are.
     """
 
     def __init__(
@@ -161,8 +161,10 @@ class Work:
         start_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
         begun_s: float | None = None,
+        under_way: Callable[[], str] = str,
     ) -> None:
         self.last = ""
+        self._under_way = under_way
         self._names = list(names)
         self._expected = [expected or dict]
         self._workers = max(workers, 1)
@@ -200,6 +202,11 @@ class Work:
     def elapsed_s(self) -> float:
         """Time since the start [s]."""
         return self._clock() - self._start_s
+
+    @property
+    def under_way(self) -> str:
+        """Say how far the running items are; empty where nothing is known of them."""
+        return self._under_way()
 
     @property
     def step(self) -> str:

@@ -12,6 +12,7 @@ import json
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -37,6 +38,8 @@ from etherweave.uncertainty.intervals import end_error
 
 SAMPLES = "samples.json"  # A directory with this file has samples of a study.
 _KEPT = "samples"  # Directory of samples that are done.
+_PART = ".part"
+"""End of a file of a sample that a worker carries out: an octet for each experiment that ended."""
 _SECONDS = ("ns", "us", "ms", "s")
 Needed: TypeAlias = Mapping[str, Sequence[str]]  # Sampled experiments that each check reads.
 Keys: TypeAlias = Mapping[str, Mapping[str, object]]  # Keys of each experiment in a sample.
@@ -72,8 +75,9 @@ def sample_study(
     A time, a rate or what has an error of the model is drawn until the ends of its interval of 90 %
     are known to 5 % of its median: first 8 times, then half as often again, at most as often as
     ``samples``. Other checks are drawn along where their experiments are. Figures do not depend on
-    the executor. ``on_progress`` is called with the work whenever a sample has ended; the time left
-    is that of all samples of the checks that are not known yet. Raises ``UncertaintyError`` or
+    the executor. ``on_progress`` is called with the work whenever a sample has ended; between two
+    calls the work says how many experiments of the running samples have ended. The time left is
+    that of all samples of the checks that are not known yet. Raises ``UncertaintyError`` or
     ``ScenarioError`` when samples cannot be drawn; ``WorkerError`` when a worker has died.
     """
     sampling.check_count(samples)
@@ -86,7 +90,9 @@ def sample_study(
     awaited = {check.id: needed[check.id] for check in _awaited(result) if check.id in needed}
     open_: Needed = needed
     until = min(sampling.SAMPLES_MIN, samples)
-    work = _SampleWork(result, samples, where.workers, on_progress)
+    for left in home.glob(f"*{_PART}"):  # Of workers that were interrupted.
+        left.unlink(missing_ok=True)
+    work = _SampleWork(result, samples, where.workers, on_progress, home)
     with where.kept() as kept:
         while open_ and len(rows) < samples:
             work.expect(len(rows), open_)
@@ -111,15 +117,21 @@ class _SampleWork:
     """Samples as work: by the record of the study each takes what its experiments do."""
 
     def __init__(
-        self, result: StudyResult, samples: int, workers: int, on_progress: WorkCallback
+        self, result: StudyResult, samples: int, workers: int, on_progress: WorkCallback, home: Path
     ) -> None:
         experiments = result.study.experiments(result.full)
         recorded = known_times(result.study, experiments, result.full)
         self._times = _as_taken(recorded, result.taken_s)
         self._names = [str(number) for number in range(samples)]
         self._expected = dict[str, float]()
-        self._work = Work(self._names, None, workers, in_seconds=True, start_s=START_S)
+        self._work = Work(
+            *(self._names, None, workers),
+            in_seconds=True,
+            start_s=START_S,
+            under_way=self._under_way,
+        )
         self._on_progress = on_progress
+        self._home, self._experiments = home, 0
 
     def expect(self, first: int, open_: Needed) -> None:
         """Expect the experiments of some checks in samples from a number on.
@@ -127,6 +139,7 @@ class _SampleWork:
         Those without a time take as long as the others on average.
         """
         experiments = {name for names in open_.values() for name in names}
+        self._experiments = len(experiments)
         if times := [self._times[name] for name in experiments if name in self._times]:
             sample_s = statistics.fmean(times) * len(experiments)
             self._expected |= dict.fromkeys(self._names[first:], sample_s)
@@ -137,6 +150,17 @@ class _SampleWork:
         """Take in that a sample has ended."""
         self._work.end(name, is_kept=is_kept)
         self._on_progress(self._work)
+
+    def _under_way(self) -> str:
+        """Count the experiments that have ended of the samples that run."""
+        ended = list[int]()
+        for part in self._home.glob(f"*{_PART}"):
+            with suppress(OSError):  # The sample has just ended.
+                ended.append(part.stat().st_size)
+        if not ended:
+            return ""
+        samples = "1 sample" if len(ended) == 1 else f"{len(ended)} samples"
+        return f"{sum(ended)} of {len(ended) * self._experiments} experiments of {samples}"
 
 
 def _as_taken(recorded_s: Mapping[str, float], taken_s: Mapping[str, float]) -> Mapping[str, float]:
@@ -319,7 +343,9 @@ def measure(
     study = load_study(Path(home))
     rows = {row.name: row for row in study.experiments(full) if isinstance(row, RunExperiment)}
     left = [name for names in needed.values() for name in names]
-    results = _SampleResults(study, rows, keys, Path(directory))
+    part = Path(file).with_suffix(_PART)
+    part.write_bytes(b"")
+    results = _SampleResults(study, rows, keys, Path(directory), part)
     values = dict[str, float | str]()
     for check, names in needed.items():
         try:
@@ -330,6 +356,7 @@ def measure(
         del left[: len(names)]
         results.keep(set(left))
     write_json(Path(file), {"identity": identity, "values": values})
+    part.unlink(missing_ok=True)
     return values
 
 
@@ -342,10 +369,12 @@ class _SampleResults(dict[str, Any]):
         experiments: Mapping[str, RunExperiment],
         keys: Mapping[str, Mapping[str, object]],
         directory: Path,
+        part: Path,
     ) -> None:
         super().__init__()
         self._study, self._experiments, self._keys = study, experiments, keys
-        self._directory = directory
+        self._directory, self._part = directory, part
+        self._ended = set[str]()
 
     def __missing__(self, name: str) -> Any:
         keys = self._keys.get(name)
@@ -356,10 +385,18 @@ class _SampleResults(dict[str, Any]):
             result = etherweave.run(
                 experiment.file(self._study.home), {**experiment.overrides, **keys}
             )
+            self._note_end(name)
             if result.summary["finished"] == "stuck":
                 raise RuntimeError(f"{name} is stuck")
             self[name] = result
         return self[name]
+
+    def _note_end(self, name: str) -> None:
+        """Count an experiment as ended, for the progress of whoever waits for the sample."""
+        if name not in self._ended:
+            self._ended.add(name)
+            with self._part.open("ab") as file:
+                file.write(b".")
 
     def keep(self, names: set[str]) -> None:
         """Drop the results of other experiments than these."""
