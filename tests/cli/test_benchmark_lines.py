@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.measurements.npb import benchmark_iterations
+from etherweave.api.key_descriptions import description
+from etherweave.measurements.npb import CG_INNER, benchmark_iterations
 from support import command_line
 
 TOPOLOGY = "topology.single_switch = { hosts = 4 }\n[[job]]\nname = 'test'\nworkload."
@@ -70,6 +71,37 @@ def test_a_time_of_npb_names_its_iterations(iterations: int, note: str, tmp_path
     assert re.search(rf"  test: npb ep.S elapsed [\d.]+ m?s \({note}\); ", text)
     (row,) = json.loads(command_line.run_here("run", file, "--json").stdout)["benchmarks"]
     assert row["note"] == note
+
+
+def test_conjugate_gradient_has_the_time_of_its_outer_iterations(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(f"{TOPOLOGY}npb_cg = {{ ranks = 4, class = 'S', iterations = 3 }}\n")
+    text = command_line.run_here("run", file).stdout
+    note = "3 iterations; the benchmark has 15"
+    assert re.search(rf"  test: npb cg.S elapsed [\d.]+ us \({note}\); 300 iterations, ", text)
+    figures = json.loads(command_line.run_here("run", file, "--json").stdout)
+    (row,) = figures["benchmarks"]
+    assert (row["metric"], row["ranks"], row["note"]) == ("elapsed", 4, note)
+    # A rank spends all of the run in them but for the barrier before.
+    barrier = 4 * figures["jobs"]["test"]["mean_us"] * 1e3
+    assert figures["end_ns"] - barrier < row["value"] * 1e9 < figures["end_ns"]
+
+
+@pytest.mark.parametrize("keys", ["iterations = 1", "iterations = 2, inner = 24"])
+def test_conjugate_gradient_has_no_time_where_none_is_known(keys: str, tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(f"{TOPOLOGY}npb_cg = {{ ranks = 4, class = 'S', {keys} }}\n")
+    assert json.loads(command_line.run_here("run", file, "--json").stdout)["benchmarks"] == []
+
+
+def test_iterations_of_conjugate_gradient_are_those_that_its_key_names() -> None:
+    meaning = description("job.workload.npb_cg.iterations")
+    for count, classes in re.findall(r"(\d+) \(([A-Z, ]+)\)", meaning):
+        for kind in classes.split(", "):
+            assert benchmark_iterations("cg", kind) == int(count)
+    assert meaning.count("(") == 3
+    (inner,) = re.findall(r"Default: (\d+)", description("job.workload.npb_cg.inner"))
+    assert int(inner) == CG_INNER
 
 
 @pytest.mark.parametrize("iterations", [1, 2, 3])

@@ -1,7 +1,9 @@
 """Iterations that the NAS Parallel Benchmarks time, by benchmark and class."""
 
-_CLASSES = "SWABCDE"
+_CLASSES = "SWABCDEF"
+CG_INNER = 25  # Inner iterations of conjugate gradient in each outer one (``cgitmax`` of cg.f).
 _ITERATIONS = {
+    "cg": (15, 15, 15, 75, 75, 100, 100, 100),
     "bt": (60, 200, 200, 200, 200, 250, 250),
     "ft": (6, 6, 6, 20, 20, 25, 25),
     "lu": (50, 300, 250, 250, 250, 300, 300),
@@ -11,7 +13,7 @@ _ITERATIONS = {
     "is": (10,) * 7,
     "dt": (1,) * 7,
 }
-"""Counts by benchmark and class, as ``docs/models/workload/npb.md`` lists them."""
+"""Counts by benchmark and class, as ``docs/models/workload/npb.md`` lists them; only CG has F."""
 
 
 def benchmark_iterations(benchmark: str, kind: str) -> int:

@@ -18,7 +18,7 @@ from etherweave.api.samples import rounds, time_of_all
 from etherweave.api.simulation import memory_of, moe_loads, resolve, step_times
 from etherweave.api.units import size_of, time_of
 from etherweave.measurements import metrics
-from etherweave.measurements.npb import iterations_note
+from etherweave.measurements.npb import CG_INNER, iterations_note
 
 if TYPE_CHECKING:
     import polars as pl
@@ -453,6 +453,38 @@ def _parallel_benchmark(job: _Job) -> list[Quantity]:
     return [own._replace(note=note) for own in _iterated("npb", f"{benchmark}.{kind}", job, times)]
 
 
+def _conjugate_gradient(job: _Job) -> list[Quantity]:
+    """Take outer iterations of the slowest rank, from the start of one to that of the next.
+
+    Rows are inner iterations, so that the end of the last outer one is not known: it takes as long
+    as the others on average. One outer iteration, or others than the benchmark's, have no time.
+    """
+    inner, outer = int(job.facts["inner"]), int(job.facts["iterations"])
+    if inner != CG_INNER or outer == 1:
+        return []
+    values = tuple(outer * _outer_s(rows, inner) for rows in job.frames)
+    kind, ranks = job.facts["class"], int(job.facts["ranks"])
+    figure = Quantity(
+        *(job.name, "npb", f"cg.{kind}", metrics.ELAPSED, None, ranks, values),
+        is_as_published=False,
+        note=iterations_note("cg", kind, outer),
+    )
+    return [figure] if all(values) else []
+
+
+def _outer_s(rows: "pl.DataFrame", inner: int) -> float:
+    """Return the mean outer iteration of the rank that takes longest [s]; 0 of a single one."""
+    import polars as pl
+
+    first = rows.filter(pl.col("iteration") % inner == 0)
+    start, number = pl.col("start_ns"), pl.col("iteration") // inner
+    spans = first.group_by("rank", maintain_order=True).agg(
+        span=start.max() - start.min(), count=number.max() - number.min()
+    )
+    means = spans.filter(pl.col("count") > 0).select(pl.col("span") / pl.col("count"))
+    return float(means.to_series().max() or 0.0) * 1e-9  # type: ignore[arg-type]
+
+
 def _training(job: _Job) -> list[Quantity]:
     """Take training steps: their time, the operations of the model by it, and what is waited for.
 
@@ -641,6 +673,7 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     **{f"hpcc_{test}": _challenge for test in _HPCC_TESTS},
     "hpl": _challenge,
     "npb": _parallel_benchmark,
+    "npb_cg": _conjugate_gradient,
     "openfoam": _solver,
     "nccl_tests": _nccl_tests,
     "training": _training,
@@ -651,7 +684,7 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
 """Functions by the names of workloads."""
 
 _BY_FRAME = {
-    *("hpl", "npb", "openfoam", "training", "moe", "checkpoint", "request_response"),
+    *("hpl", "npb", "npb_cg", "openfoam", "training", "moe", "checkpoint", "request_response"),
     *(f"hpcc_{test}" for test in _HPCC_TESTS),
 }
 """Kinds whose rows are read as tables."""
