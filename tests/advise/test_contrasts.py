@@ -84,7 +84,8 @@ def test_paths_of_each_fabric_are_named_where_entropy_values_spread_packets(tmp_
     (line,) = (text for text in result.contrasts if text.startswith("Paths"))
     assert line == (
         "Paths for a pair of hosts: RoCE one path (up_down), Ultra Ethernet several (ecmp by "
-        "entropy values); no two fabrics differ in them alone."
+        "entropy values); no two fabrics differ in them alone; a copy of a fabric with another "
+        "`routing` shows what it is worth."
     )
 
 
@@ -101,6 +102,26 @@ def test_paths_of_a_single_switch_are_not_named() -> None:
     assert "tree one path (up_down), sprayed several (spray)" in line
     assert "switch" not in line
     assert _paths({name: fabrics[name] for name in ("switch", "tree")}) == []
+
+
+def test_what_no_two_fabrics_differ_in_alone_is_named_with_its_key(tmp_path: Path) -> None:
+    """Ranks are in order already, so that no other placement is known to be better."""
+    fabrics = [fabric(name, name, "placement.linear = {}") for name in ("roce", "tcp")]
+    question = load_question(write(tmp_path, SETTINGS, *fabrics, HALO))
+    result = answer(prepare(question), tmp_path / "out", executor("local", 1))
+    copy = "a copy of a fabric with another"
+    assert result.contrasts[1:] == [
+        f"Paths: not compared; {copy} `routing` shows what it is worth.",
+        f"Placement: not compared; {copy} `placement` shows what it is worth.",
+    ]
+
+
+def test_hosts_of_one_switch_have_no_paths_or_placement_to_compare(tmp_path: Path) -> None:
+    switch = "topology.single_switch.hosts = 8\n"
+    fabrics = [fabric(name, name).replace(TREE, switch) for name in ("roce", "tcp")]
+    question = load_question(write(tmp_path, SETTINGS, *fabrics, HALO))
+    result = answer(prepare(question), tmp_path / "out", executor("local", 1))
+    assert [line.partition(":")[0] for line in result.contrasts] == ["RoCE or TCP"]
 
 
 def test_the_example_book_knows_no_technology(tmp_path: Path) -> None:

@@ -86,14 +86,21 @@ class Aspects:
 def contrasts(evaluation: Evaluation, question: Question, draws: Sequence[Draw]) -> list[str]:
     """Say what the transport, the paths and the placement are worth.
 
-    The pair that is compared has the baseline, where one does. Where all fabrics are alike, the
-    key to try is named.
+    The pair that is compared has the baseline, where one does. Where no two fabrics differ in the
+    paths or the placement alone, the key to try is named.
     """
     known = _aspects(evaluation, question)
     return [
         *_transport(evaluation, known, draws),
-        *(_tried(evaluation, known, draws, "routing", _SPRAY) or _paths(known)),
-        *_tried(evaluation, known, draws, "placement", _IN_ORDER),
+        *(
+            _tried(evaluation, known, draws, "routing", _SPRAY)
+            or _paths(known)
+            or _not_compared(known, "routing", _SPRAY[0])
+        ),
+        *(
+            _tried(evaluation, known, draws, "placement", _IN_ORDER)
+            or _not_compared(known, "placement", _IN_ORDER[0])
+        ),
     ]
 
 
@@ -113,6 +120,8 @@ def _aspects(evaluation: Evaluation, question: Question) -> dict[str, Aspects]:
 
 _SPRAY = ("Paths", 'routing = "spray"', "each packet takes any path")
 _IN_ORDER = ("Placement", "placement.linear = {}", "ranks are on hosts in order, rack by rack")
+
+_COPY = "a copy of a fabric with another `{}` shows what it is worth"
 
 
 def _pair(evaluation: Evaluation, known: Mapping[str, Aspects], key: str) -> tuple[str, str] | None:
@@ -162,6 +171,13 @@ def _tried(
     return [f"{title}: not compared; a fabric with `{keys}` shows what it is worth if {meaning}."]
 
 
+def _not_compared(known: Mapping[str, Aspects], key: str, title: str) -> list[str]:
+    """Say that no pair is compared, and which key would make one; single switches need none."""
+    if not any(fabric.has_choice for fabric in known.values()):
+        return []
+    return [f"{title}: not compared; {_COPY.format(key)}."]
+
+
 def _paths(known: Mapping[str, Aspects]) -> list[str]:
     """Say which paths packets of each fabric take, where that differs beside other aspects."""
     known = {name: fabric for name, fabric in known.items() if fabric.has_choice}
@@ -173,7 +189,8 @@ def _paths(known: Mapping[str, Aspects]) -> list[str]:
         return f"{'one path' if fabric.takes_one_path else 'several'} ({fabric.by}{values})"
 
     each = ", ".join(f"{name} {of(fabric)}" for name, fabric in known.items())
-    return [f"Paths for a pair of hosts: {each}; no two fabrics differ in them alone."]
+    alone = f"no two fabrics differ in them alone; {_COPY.format('routing')}"
+    return [f"Paths for a pair of hosts: {each}; {alone}."]
 
 
 def _times(evaluation: Evaluation, pair: tuple[str, str], draws: Sequence[Draw]) -> str:
