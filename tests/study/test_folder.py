@@ -220,6 +220,25 @@ def test_a_full_run_adds_its_times_to_a_record(folder: Path) -> None:
     assert known_times(study, study.experiments(True), full=True) == times
 
 
+def test_a_time_of_a_full_experiment_that_changes_counts_no_longer(folder: Path) -> None:
+    times = {"ping.usual": 2.0, "ping.slow": 6.0}
+
+    def known() -> dict[str, float]:
+        study = load_study(folder)
+        return known_times(study, study.experiments(True), full=True)
+
+    write_record(StudyResult(load_study(folder), [], folder, taken_s={"ping.slow": 0.5}), 0.5)
+    write_record(StudyResult(load_study(folder), [], folder, full=True, taken_s=times), 8.0)
+    scenario, study = folder / "ping.toml", folder / "study.toml"
+    scenario.write_text(f"# A comment.\n{scenario.read_text()}")
+    assert known() == times
+    study.write_text(study.read_text().replace('"5us"', '"6us"'))
+    # As long as the shortened one, which is the same now.
+    assert known() == {"ping.usual": 2.0, "ping.slow": 0.5}
+    scenario.write_text(scenario.read_text().replace("iterations = 10", "iterations = 20"))
+    assert known() == {"ping.slow": 0.5}
+
+
 def test_what_takes_longest_begins_first(folder: Path) -> None:
     begun = list[str]()
 

@@ -10,7 +10,6 @@ from etherweave.pages import write_report
 from etherweave.report import write_study
 from etherweave.study import StudyCheck, StudyResult, load_study, run_study, running
 from etherweave.study.experiments import RunExperiment
-from etherweave.study.records import recorded_times
 from etherweave.study.results import load_result
 from etherweave.study.running import check as check_study
 from etherweave.study.running import known_times, run_experiment
@@ -65,9 +64,7 @@ def test_full_experiments_take_as_many_times_as_long_as_they_have_packets(
     """Where repetitions may be skipped, a record of a few says nothing about the time of all."""
     recorded = known_times(STUDY, STUDY.experiments(True), True)
     assert recorded.keys() == {experiment.name for experiment in STUDY.experiments(True)}
-    monkeypatch.setattr(
-        running, "recorded_times", lambda home, full=False: {} if full else recorded_times(home)
-    )
+    monkeypatch.setattr(running, "full_times", lambda home, experiments: {})
     short, full = (known_times(STUDY, STUDY.experiments(full), full) for full in (False, True))
     assert {"halo3d.roce_v2", "qos.tcp.loaded.1"} < short.keys()
     assert {"halo3d.roce_v2", "qos.tcp.loaded.1"}.isdisjoint(full)

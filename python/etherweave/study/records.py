@@ -4,19 +4,24 @@
 are kept, not verdicts: bounds and counts are those of ``expected.csv`` as it is now.
 """
 
+import hashlib
+import json
 import math
 import resource
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from etherweave.api.inputs import InputError, read_json
+from etherweave.api.inputs import InputError, read_json, read_toml
 from etherweave.api.outputs import write_json
 from etherweave.study.declared import FILE, read_declaration
+from etherweave.study.experiments import ScenarioExperiment, StudyExperiment
 from etherweave.study.folder import Study, shipped
 from etherweave.study.results import StudyResult, check_of
 
 RECORD = "record.json"
 FULL = "full"  # Key of the times of a full run in it.
+STATED = "stated"  # Key of what full experiments state, beside their times: a digest by name.
 _ROUNDED_S = 0.025  # Mean of the times that records write as 0.0 [s].
 CHECK_S = 0.011  # Processor time of checks for each experiment, whose results are read, about [s].
 _PAGE_S, _PAGE_ITEM_S = 0.8, 0.022
@@ -48,7 +53,8 @@ def write_record(result: StudyResult, processor_s: float) -> None:
     """Keep what a complete run computed in the folder of its study, with its processor time [s].
 
     A check that this machine cannot make keeps the figure of the record before. Of a full run the
-    times alone are kept, beside the record of the shortened one. Raises ``OSError`` when the folder
+    times alone are kept, beside the record of the shortened one, with what its experiments state:
+    times of those that change count no longer. Raises ``OSError`` when the folder
     cannot be written to, ``ValueError`` when its record is damaged.
     """
     file = result.study.home / RECORD
@@ -61,7 +67,9 @@ def write_record(result: StudyResult, processor_s: float) -> None:
     if result.full:
         if not before:
             raise InputError(file, "no such file: record the study without --full first")
-        write_json(file, facts | {FULL: times})
+        home, experiments = result.study.home, result.study.experiments(True)
+        stated = {item.name: digest(item, home) for item in experiments if item.name in taken_s}
+        write_json(file, facts | {FULL: {**times, STATED: dict(sorted(stated.items()))}})
         return
     known = before.result.checks if before else ()
     kept = [check for check in known if check.id in result.unavailable]
@@ -117,6 +125,30 @@ def recorded_times(home: Path, full: bool = False) -> dict[str, float]:
         return {key: float(own) or _ROUNDED_S for key, own in taken_s.items()}
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         return {}
+
+
+def full_times(home: Path, experiments: Sequence[StudyExperiment]) -> dict[str, float]:
+    """Read the processor times of full experiments by the record [s], but of those that changed."""
+    times = recorded_times(home, full=True)
+    try:
+        stated = dict(read_json(home / RECORD)[FULL][STATED]) if times else {}
+    except (KeyError, TypeError, ValueError):
+        return {}
+    return {
+        item.name: times[item.name]
+        for item in experiments
+        if item.name in times and stated.get(item.name) == digest(item, home)
+    }
+
+
+def digest(experiment: StudyExperiment, home: Path) -> str:
+    """Hash what an experiment states: comments of its scenario, and defaults, change nothing."""
+    if isinstance(experiment, ScenarioExperiment):
+        parts = [read_toml(experiment.file(home)), experiment.overrides]
+        text = json.dumps(parts, sort_keys=True, default=str)
+    else:
+        text = experiment.inputs(home)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def records() -> dict[str, StudyRecord | None]:

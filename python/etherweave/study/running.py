@@ -13,7 +13,7 @@ from etherweave.api.outputs import below, write_json, write_text
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.study.experiments import RunExperiment, StudyExperiment
 from etherweave.study.folder import Study, load_study
-from etherweave.study.records import CHECK_S, processor_s, recorded_times
+from etherweave.study.records import CHECK_S, full_times, processor_s, recorded_times
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, check_of, load_result
 from etherweave.sweeps.cost import START_S
 from etherweave.sweeps.executors import WorkerError, executor
@@ -96,18 +96,19 @@ def known_times(
 ) -> dict[str, float]:
     """Read the recorded processor times of experiments [s].
 
-    A ``full`` one without a time takes as many times as long as the shortened one as it has
-    packet-hops, as far as they are known.
+    A ``full`` one without a time, or that has changed since, takes as many times as long as the
+    shortened one as it has packet-hops, as far as they are known.
     """
-    times, full_times = recorded_times(study.home), recorded_times(study.home, full=True)
+    times = recorded_times(study.home)
     if not full:
         return times
+    own_times = full_times(study.home, experiments)
     shortened = {item.name: item for item in study.experiments(False) if item.name in times}
-    names = shortened.keys() - full_times.keys()
+    names = shortened.keys() - own_times.keys()
     recorded = (item for item in experiments if item.name in names)
     longer = {item.name: _times_longer(study, shortened[item.name], item) for item in recorded}
     known = {name: own * times[name] for name, own in longer.items() if own is not None}
-    return known | full_times
+    return known | own_times
 
 
 def _times_longer(study: Study, short: StudyExperiment, full: StudyExperiment) -> float | None:
