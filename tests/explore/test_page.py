@@ -99,6 +99,20 @@ def test_a_scenario_is_edited_run_changed_and_compared(browser: Browser, directo
 
 
 @pytest.mark.needs("chromium")
+def test_long_lines_are_wrapped_in_the_editor(browser: Browser) -> None:
+    """No part of a line lies outside the editor, where only scrolling would show it."""
+    browser.value("document.querySelector('.cm-content').focus()")
+    browser.press("End", 35, modifiers=2)
+    browser.send("Input.insertText", text="# " + "word " * 100)
+    browser.wait_for("document.querySelector('.cm-content').innerText.includes('word word')")
+    browser.wait_for("document.querySelector('.cm-content.cm-lineWrapping')")
+    editor = "document.querySelector('.cm-scroller')"
+    assert browser.value(f"{editor}.scrollWidth <= {editor}.clientWidth")
+    browser.press("z", 90, modifiers=2)
+    browser.wait_for("!document.querySelector('.cm-content').innerText.includes('word word')")
+
+
+@pytest.mark.needs("chromium")
 def test_texts_of_a_scenario_are_no_markup(browser: Browser) -> None:
     browser.wait_for_text(HOSTILE)
     assert browser.value("window.isHostile") is None

@@ -69,7 +69,11 @@ class Page:
 
     def _place_editor(self) -> None:
         self.editor = ui.codemirror(
-            self.session.source.text, language="TOML", indent="  ", on_change=self._edited
+            self.session.source.text,
+            language="TOML",
+            indent="  ",
+            line_wrapping=True,
+            on_change=self._edited,
         ).classes("editor")
         ui.run_javascript(COMPLETE.replace("EDITOR", str(self.editor.id)))
         self.mistakes = ui.element("ul").classes("mistakes").props("role=alert")
