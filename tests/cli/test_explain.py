@@ -49,6 +49,29 @@ def explained(*arguments: str | Path) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.parametrize(
+    ("words", "is_terminal", "is_asked"),
+    [
+        ((), True, True),
+        ((), False, False),
+        (("--json",), True, False),
+        (("-s", "observe.ranks=true"), True, False),
+        (("-s", "job.0.workload={incast={sources=1}}"), True, False),
+        (("-s", "run.end=1us"), True, False),
+    ],
+)
+def test_run_says_on_a_terminal_how_to_learn_what_limits_jobs_with_ranks(
+    words: tuple[str, ...], is_terminal: bool, is_asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither of streams, nor of a run that was cut, nor where it is printed already."""
+    monkeypatch.setattr("etherweave.cli.run.on_terminal", lambda: is_terminal)
+    done = command_line.run_here("run", SCENARIOS / "first.toml", *words)
+    options = "-s observe.ranks=true -s observe.waits=true"
+    hint = f"run with `{options}`, or ask `etherweave explain`."
+    assert (hint in done.stderr) == is_asked
+    assert "observe.ranks" not in done.stdout
+
+
 def test_a_job_is_limited_by_what_its_hosts_copy_and_parts_add_up() -> None:
     (job,) = limits(etherweave.run(COPIES))
     assert sum(job.parts_ns.values()) == pytest.approx(job.time_ns, rel=1e-12)

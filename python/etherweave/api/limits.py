@@ -396,6 +396,23 @@ def observing(result: Result) -> str:
     return "-s observe.ranks=true -s observe.waits=true" + " -s run.fast_forward=" * skips
 
 
+def has_ranks(result: Result) -> bool:
+    """Return whether any rank of the run did iterations."""
+    return bool(result.columns("iterations")) and bool(result.values("iterations", "rank"))
+
+
+def how_to_record(result: Result) -> str:
+    """Say how to learn what limits the jobs of a complete run with ranks that did not record it."""
+    if result.is_partial or "measured" in result.summary or limits(result):
+        return ""
+    if not has_ranks(result):
+        return ""
+    options = observing(result)
+    return (
+        f"What limits the jobs is not recorded: run with `{options}`, or ask `etherweave explain`."
+    )
+
+
 def limits(result: Result) -> list[JobLimits]:
     """Read what limits each job of a run whose ranks took any time.
 

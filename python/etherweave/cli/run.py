@@ -19,14 +19,14 @@ from etherweave.api.fidelity import (
     time_text,
     with_errors,
 )
-from etherweave.api.limits import limits
+from etherweave.api.limits import how_to_record, limits
 from etherweave.api.overview import overview
 from etherweave.api.results import Result
 from etherweave.api.slowdown import Slowdown, foreground, slowdowns
 from etherweave.cli import parameters
 from etherweave.cli.exits import exit_as, mistakes, notice, print_warnings, reject
 from etherweave.cli.processes import is_first, launched
-from etherweave.cli.progress import print_start, run_progress
+from etherweave.cli.progress import on_terminal, print_start, run_progress
 from etherweave.extend import described_fault, load_extensions
 from etherweave.measurements.benchmark_lines import benchmark_rows
 from etherweave.measurements.run_lines import run_lines
@@ -150,6 +150,8 @@ def run(
     alone = _alone(simulate, changes, result) if slowdown else {}
     if is_first():
         print(_json(result, alone) if as_json else _text(result, alone))
+        if not as_json and on_terminal() and (hint := how_to_record(result)):
+            notice(hint)
     exit_as(result.summary, f"the result in {output}" if output else "what is printed", printed)
 
 

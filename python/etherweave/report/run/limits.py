@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from etherweave.api.limits import DIVIDED, HIDES, PARTS, JobLimits, difference, limits, time_words
+from etherweave.api.limits import (
+    DIVIDED,
+    HIDES,
+    PARTS,
+    JobLimits,
+    difference,
+    has_ranks,
+    limits,
+    time_words,
+)
 from etherweave.api.results import Result
 from etherweave.api.simulation import ScenarioError, run
 from etherweave.api.what_if import SAVED_MIN
@@ -48,11 +57,6 @@ def explained(result: Result) -> Result:
     except (ScenarioError, OSError):
         return result
     return again if again.summary["fingerprint"] == summary["fingerprint"] else result
-
-
-def has_ranks(result: Result) -> bool:
-    """Return whether any rank of the run did iterations."""
-    return bool(result.columns("iterations")) and bool(result.values("iterations", "rank"))
 
 
 def job_limits(result: Result) -> Section | None:

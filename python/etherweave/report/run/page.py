@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from etherweave.api.fidelity import error_text
-from etherweave.api.limits import PLACES, JobLimits, limits, observing
+from etherweave.api.limits import PLACES, JobLimits, how_to_record, limits
 from etherweave.api.overview import overview
 from etherweave.api.results import Result, Summary
 from etherweave.measurements.run_lines import run_lines
@@ -20,7 +20,7 @@ from etherweave.report.run.comparison import (
 from etherweave.report.run.flow_figures import FIGURES
 from etherweave.report.run.flow_slowdowns import flow_slowdowns
 from etherweave.report.run.hosts import iterations, nodes, streams
-from etherweave.report.run.limits import compared_limits, explained, has_ranks, job_limits
+from etherweave.report.run.limits import compared_limits, explained, job_limits
 from etherweave.report.run.modes import modes
 from etherweave.report.run.rank_detail import WindowRequest
 from etherweave.report.run.rank_detail import sections as rank_sections
@@ -117,11 +117,8 @@ def _answers(result: Result, job_limitses: Sequence[JobLimits]) -> list[str]:
     answers = [*(entry.sentence() for entry in job_limitses), *run_lines(result, overview(result))]
     if "measured" in result.summary:
         return answers
-    if not job_limitses and has_ranks(result) and not result.is_partial:
-        answers.append(
-            f"What limits the jobs is not recorded: run with `{observing(result)}`, or ask "
-            "`etherweave explain`."
-        )
+    if not job_limitses and (hint := how_to_record(result)):
+        answers.append(hint)
     return [*answers, *ports.busiest(result), *ports.spread(result)]
 
 
