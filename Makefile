@@ -60,7 +60,6 @@ docs: setup ## Build the site in dist/site, man pages and scripts for completion
 	$(BIN)/python -m etherweave.cli.manual dist
 
 lock: $(VENV)/packages.stamp ## Choose the newest versions of packages again, and write requirements.lock
-	$(BIN)/python -m pip install 'uv<1'
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
 		--generate-hashes --no-header --no-annotate --quiet --output-file requirements.lock
 
@@ -92,18 +91,18 @@ lint: setup $(VENV)/studies ## Check formatting, lints and types (FIX=1: format 
 count: ## Print the lines of Rust, Python and documents beside their budgets
 	cargo run --quiet --package etherweave-tidy
 
-# Packages are installed again when their versions change, the core is built again when its sources do. The extra
-# `explore` stands on another, which Maturin would look for in a registry: its packages are in the lock. While packages
-# are fetched, Cargo compiles the crates below the core as maturin will ask for them; what fails there fails again there.
+# Packages are installed again when their versions change, the core is built again when its sources do. By uv, since pip
+# takes minutes for as many. The extra `explore` stands on another, which Maturin would look for in a registry: its
+# packages are in the lock.
 $(VENV)/packages.stamp: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Etherweave needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
-	cargo build --quiet --package etherweave-python --lib --profile $(PROFILE) $(MPI) >/dev/null 2>&1 & \
-		$(BIN)/python -m pip install --require-hashes --requirement $<; wait
+	$(BIN)/python -m pip install 'uv<1'
+	$(BIN)/uv pip install --python $(BIN)/python --quiet --require-hashes --requirement $<
 	@touch $@
 
 $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --uv --profile $(PROFILE) --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
 .PHONY: help setup test test-core test-fast fuzz wheel docs lock study study-all bench lint count
