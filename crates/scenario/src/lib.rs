@@ -122,6 +122,14 @@ mod tests {
     }
 
     #[test]
+    fn a_key_beside_its_job_is_known_whichever_it_is() {
+        let schema: serde_json::Value = serde_json::from_str(&super::schema()).unwrap();
+        let mut keys: Vec<_> = schema["$defs"]["JobSpec"]["properties"].as_object().unwrap().keys().collect();
+        keys.sort();
+        assert_eq!(keys, super::text::reader::OF_JOBS);
+    }
+
+    #[test]
     fn every_key_of_the_schema_is_described() {
         let schema: serde_json::Value = serde_json::from_str(&super::schema()).unwrap();
         for (table, definition) in schema["$defs"].as_object().unwrap() {

@@ -150,8 +150,22 @@ impl std::fmt::Display for ReadError {
     }
 }
 
-/// Keys of a job that are written beside its table by mistake.
-const OF_JOBS: [&str; 2] = ["workload", "placement"];
+/// Keys of a job, which are written beside its table by mistake.
+pub(crate) const OF_JOBS: [&str; 13] = [
+    "background",
+    "binding",
+    "connections",
+    "fidelity",
+    "name",
+    "placement",
+    "priority",
+    "rank_order",
+    "ranks_per_host",
+    "shared_hosts",
+    "start",
+    "transport",
+    "workload",
+];
 
 impl std::error::Error for ReadError {}
 

@@ -69,8 +69,11 @@ fn a_storm_names_a_host_or_one_of_its_ports() {
 fn a_word_without_quotes_and_a_key_beside_its_job_are_named() {
     let message = error("[topology.single_switch]\nhosts = four\n");
     assert!(message.contains("x.toml:2:9: no value of TOML; expected a number, true, false, or a text"), "{message}");
-    let message = error("topology.single_switch.hosts = 2\nworkload.halo3d = {}\n");
-    assert!(message.contains("x.toml:2:1: workload: unknown key; expected `workload` in a table [[job]]"), "{message}");
+    for (line, key) in [("workload.halo3d = {}", "workload"), ("ranks_per_host = 2", "ranks_per_host")] {
+        let message = error(&format!("topology.single_switch.hosts = 2\n{line}\n"));
+        let expected = format!("x.toml:2:1: {key}: unknown key; expected `{key}` in a table [[job]]");
+        assert!(message.contains(&expected), "{message}");
+    }
 }
 
 #[test]
