@@ -62,7 +62,7 @@ def test_the_first_rule_found_mask_by_mask_is_the_first_of_the_table(seed: int) 
     masks, places = arrange(rules)
     assert len(masks) <= len(rules)
     for packet in range(64):
-        first = next((n for n, rule in enumerate(rules) if rule.matches(packet)), None)
+        first = next((n for n, rule in enumerate(rules) if packet & rule.mask == rule.value), None)
         by_mask = (
             places.index(MaskPosition(number, packet & mask))
             for number, mask in enumerate(masks)

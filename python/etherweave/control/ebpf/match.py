@@ -33,10 +33,6 @@ class Ternary(NamedTuple):
     value: int
     mask: int
 
-    def matches(self, number: int) -> bool:
-        """Return whether a number matches."""
-        return number & self.mask == self.value
-
 
 class Condition(NamedTuple):
     """Packets that a rule matches, and when it is active."""
@@ -59,11 +55,6 @@ def condition(fields: Iterable[MatchField]) -> Condition:
         part = _part(field)
         value, mask = value | part.value, mask | part.mask
     return Condition(Ternary(value, mask), unless_bit)
-
-
-def packet(**fields: int) -> int:
-    """Write a packet as the number that rules match: ``packet(eth_dst=1, in_port=2)``."""
-    return sum(value << _FIELDS[name][0] for name, value in fields.items())
 
 
 def _part(field: MatchField) -> Ternary:
@@ -115,35 +106,27 @@ class _MaskGroup:
             values.add(value & common)
 
 
-class MaskOrder:
-    """The order of masks; grows with every rule, highest priority first."""
-
-    def __init__(self) -> None:
-        self._columns: list[_MaskGroup] = []
-
-    @property
-    def masks(self) -> list[int]:
-        """The masks in the order of the lookup; one may be there several times."""
-        return [column.mask for column in self._columns]
-
-    def place(self, rule: Ternary) -> MaskPosition:
-        """Return a position for a rule after all former rules that overlap with it."""
-        number = next(self._places(rule), len(self._columns))
-        if number == len(self._columns):
-            self._columns.append(_MaskGroup(rule.mask))
-        self._columns[number].add(rule.value)
-        return MaskPosition(number, rule.value)
-
-    def _places(self, rule: Ternary) -> Iterator[int]:
-        for number in reversed(range(len(self._columns))):
-            if self._columns[number].overlaps(rule):
-                return
-            if self._columns[number].mask == rule.mask:
-                yield number
-
-
 def arrange(rules: Iterable[Ternary]) -> tuple[list[int], list[MaskPosition]]:
-    """Return the masks of a whole table, highest priority first, and the position of each rule."""
-    order = MaskOrder()
-    places = [order.place(rule) for rule in rules]
-    return order.masks, places
+    """Return the masks of a whole table, highest priority first, and the position of each rule.
+
+    A rule is placed after all former rules that overlap with it. Masks are in the order of the
+    lookup; one may be there several times.
+    """
+    groups: list[_MaskGroup] = []
+    places = []
+    for rule in rules:
+        number = next(_places(groups, rule), len(groups))
+        if number == len(groups):
+            groups.append(_MaskGroup(rule.mask))
+        groups[number].add(rule.value)
+        places.append(MaskPosition(number, rule.value))
+    return [group.mask for group in groups], places
+
+
+def _places(groups: list[_MaskGroup], rule: Ternary) -> Iterator[int]:
+    """Yield groups that a rule may join, from the last one back to those that it overlaps with."""
+    for number in reversed(range(len(groups))):
+        if groups[number].overlaps(rule):
+            return
+        if groups[number].mask == rule.mask:
+            yield number
