@@ -56,7 +56,8 @@ def single_table(switch: SwitchPlan, addresses: Sequence[int]) -> SwitchPlan:
     tables[INGRESS_ACL_TABLE] = _with_shared_entry(switch, tables[INGRESS_ACL_TABLE])
     start = _PathRule((), {}, (), Purpose.INGRESS_ACL)
     paths = sorted(_paths(tables, INGRESS_ACL_TABLE, start), key=lambda path: path.priorities)
-    ranks = {priorities: rank for rank, priorities in enumerate(_distinct(paths))}
+    distinct = dict.fromkeys(path.priorities for path in paths)
+    ranks = {priorities: rank for rank, priorities in enumerate(distinct)}
     targets = (*addresses, BROADCAST)
     rules = [
         FlowRule(0, ranks[path.priorities], match, path.actions, (), path.purpose)
@@ -114,10 +115,6 @@ def _intersection(before: _PathRule, fields: Iterable[MatchField]) -> _Match | N
         if name not in written:
             match[name] = known & known_mask | value & mask, known_mask | mask
     return match
-
-
-def _distinct(paths: Iterable[_PathRule]) -> Iterator[tuple[int, ...]]:
-    return iter(dict.fromkeys(path.priorities for path in paths))
 
 
 def _exact(match: _Match, targets: Sequence[int]) -> Iterator[tuple[MatchField, ...]]:

@@ -103,7 +103,7 @@ def _read_part(session: SwitchSession, part: ReportPart) -> Iterator[bytes]:
             octets_left -= len(answer.octets)
             if octets_left < 0:
                 raise SwitchReportError(f"more than {_OCTETS_MAX} octets of {part.name.lower()}")
-            _, more, body = reports.answer(answer.octets)
+            more, body = reports.answer(answer.octets)
             yield body
 
 

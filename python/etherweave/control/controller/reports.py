@@ -62,15 +62,12 @@ def request(part: ReportPart, xid: int) -> bytes:
     return message(MessageType.MULTIPART_REQUEST, _MULTIPART.pack(part, 0) + body, xid)
 
 
-def answer(octets: bytes) -> tuple[int, bool, bytes]:
-    """Split a MULTIPART_REPLY, header included.
-
-    Returns its part, whether more messages follow, and what it holds.
-    """
+def answer(octets: bytes) -> tuple[bool, bytes]:
+    """Split a MULTIPART_REPLY: whether more messages follow, and what it holds."""
     if len(octets) < 16:
         raise SwitchReportError(f"a MULTIPART_REPLY of {len(octets)} octets; expected at least 16")
-    part, flags = _MULTIPART.unpack_from(octets, 8)
-    return part, bool(flags & 1), octets[16:]
+    _, flags = _MULTIPART.unpack_from(octets, 8)
+    return bool(flags & 1), octets[16:]
 
 
 def entries(octets: bytes) -> Iterator[ReportedEntry]:

@@ -37,9 +37,6 @@ class Cable(NamedTuple):
         """Return the cable between two ends, in any order."""
         return cls(*sorted((switch_port, other)))
 
-    def __str__(self) -> str:
-        return f"{self.first} - {self.other}"
-
 
 class WiringFault(StrEnum):
     """Fault of a port."""
