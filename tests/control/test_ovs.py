@@ -188,12 +188,6 @@ def test_bridges_have_identity_and_port_numbers_of_the_plan(built: Daemons) -> N
             assert f" {port.number}({WIRING.port(planned.name, port.number)}):" in shown
 
 
-def test_removing_bridges_that_are_not_there_is_no_mistake(built: Daemons) -> None:
-    for names in ([], ["absent"]):
-        bridges.remove(built, names)
-    assert built.configure("list-br").split() == ["s0", "s1"]
-
-
 def test_an_interface_that_does_not_exist_is_an_error(built: Daemons) -> None:
     leaf = dataclasses.replace(PLAN.switches[0], name="lost", ports=PLAN.switches[0].ports[:1])
     absent = bridges.BridgeNames({"lost": "t0"}, {("lost", 1): "absent0"})
@@ -201,7 +195,7 @@ def test_an_interface_that_does_not_exist_is_an_error(built: Daemons) -> None:
         with pytest.raises(OvsError, match=r"port absent0 of lost: .*; expected number 1"):
             bridges.build(built, dataclasses.replace(PLAN, switches=(leaf,)), absent)
     finally:
-        bridges.remove(built, ["t0"])
+        built.configure("--if-exists", "del-br", "t0")
 
 
 def test_loading_brings_all_and_loading_again_changes_nothing(built: Daemons) -> None:
@@ -281,7 +275,8 @@ def test_interfaces_become_ports_of_bridges_and_outlive_them() -> None:
             assert sorted(ports) == sorted([names[0], *links]), (
                 "a host without interface has no port"
             )
-            bridges.remove(daemons, wiring.bridges.values())
+            for bridge in wiring.bridges.values():
+                daemons.configure("del-br", bridge)
         assert Path(f"/sys/class/net/{names[0]}").exists()
     finally:
         subprocess.run(["ip", "link", "delete", names[0]], check=True)

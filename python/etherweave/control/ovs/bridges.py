@@ -50,13 +50,6 @@ def build(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
     _check(daemons, plan, wiring)
 
 
-def remove(daemons: Daemons, bridges: Iterable[str]) -> None:
-    """Remove bridges that exist."""
-    commands = [("--", "--if-exists", "del-br", bridge) for bridge in bridges]
-    if commands:
-        daemons.configure(*chain.from_iterable(commands))
-
-
 def _transactions(switches: Iterable[SwitchPlan]) -> Iterator[list[SwitchPlan]]:
     """Split switches by what goes into one transaction."""
     plans: list[SwitchPlan] = []
