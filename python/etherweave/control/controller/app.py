@@ -3,7 +3,6 @@
 import contextlib
 import logging
 import secrets
-import ssl
 import threading
 import time
 from collections import deque
@@ -14,15 +13,11 @@ from etherweave.control.controller import drift, resolver, roles, server, wiring
 from etherweave.control.controller.discovery import LinkDiscovery, beacon_frame, read_beacon
 from etherweave.control.controller.install import IS_SLAVE, InstallError
 from etherweave.control.controller.log import EventLog, LibraryLogHandler
-from etherweave.control.controller.message_stream import Channel, PeerRejectedError
+from etherweave.control.controller.message_stream import PeerRejectedError
 from etherweave.control.controller.metrics import Exporter
 from etherweave.control.controller.reports import SwitchReportError
 from etherweave.control.controller.roles import ControllerState, Role
-from etherweave.control.controller.session import (
-    DisconnectedError,
-    OpenFlowHandshake,
-    SwitchSession,
-)
+from etherweave.control.controller.session import DisconnectedError, SwitchSession, switch_server
 from etherweave.control.controller.switch import (
     ManagedSwitch,
     StaleRoleError,
@@ -75,14 +70,9 @@ class Controller:
         self._replans = 0
         self._resolved = 0
         self._use(plan)
-        self._speaker = OpenFlowHandshake()
         _redirect_library_log(log)
-        self._tls = _tls_context(options)
-        listener = server.listen(options)
-        self.port: int = listener.getsockname()[1]
-        self._server = server.ConnectionServer(
-            listener, self._tls, options.limits, log, self._serve
-        )
+        self._server = switch_server(options, self, log)
+        self.port = self._server.port
         self._exporter: Exporter | None = None
 
     # Called by the threads of sessions.
@@ -168,7 +158,7 @@ class Controller:
         self._server.open()
         metrics = self._exporter.port if self._exporter else None
         self._log.write(
-            "listening", host=self._options.host, port=self.port, tls=self._tls is not None,
+            "listening", host=self._options.host, port=self.port, tls=self._options.tls is not None,
             metrics_port=metrics, plan=f"{self.fingerprint:08x}", switches=len(self.switches),
         )  # fmt: skip
         try:
@@ -392,19 +382,6 @@ class Controller:
             return
         switch.counts["refusals"] += 1
         self._log.write("rejected_by_switch", switch=switch.name, reason=str(error))
-
-    def _serve(self, channel: Channel, address: str, on_known: Callable[[], None]) -> None:
-        session = SwitchSession(channel, address, self._speaker, self, self._options.limits)
-        session.serve(on_known)
-
-
-def _tls_context(options: server.ControllerOptions) -> ssl.SSLContext | None:
-    if options.tls is None:
-        return None
-    try:
-        return options.tls.context()
-    except OSError as error:
-        raise server.ListenError(f"TLS: {error}") from None
 
 
 def _redirect_library_log(log: EventLog) -> None:

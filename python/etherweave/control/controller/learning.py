@@ -11,7 +11,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,13 +21,9 @@ from etherweave.control.controller.discovery import LOST_AFTER, LinkDiscovery
 from etherweave.control.controller.drift import TableChange, TableChanges
 from etherweave.control.controller.install import InstallError, install
 from etherweave.control.controller.log import EventLog
-from etherweave.control.controller.message_stream import Channel, PeerRejectedError
-from etherweave.control.controller.server import ConnectionServer, ControllerOptions, listen
-from etherweave.control.controller.session import (
-    DisconnectedError,
-    OpenFlowHandshake,
-    SwitchSession,
-)
+from etherweave.control.controller.message_stream import PeerRejectedError
+from etherweave.control.controller.server import ControllerOptions
+from etherweave.control.controller.session import DisconnectedError, SwitchSession, switch_server
 from etherweave.control.controller.wiring import ObservedWiring, SwitchPort, in_both_directions
 from etherweave.control.messages import Cookie, FlowCommand, set_async
 
@@ -185,11 +181,8 @@ class FabricLearner:
         self._names: dict[int, str] = {}
         self._discovery: LinkDiscovery | None = None
         self._lock = threading.Lock()
-        self._speaker = OpenFlowHandshake()
-        tls = options.tls.context() if options.tls else None
-        listener = listen(options)
-        self.port: int = listener.getsockname()[1]
-        self._server = ConnectionServer(listener, tls, options.limits, log, self._serve)
+        self._server = switch_server(options, self, log)
+        self.port = self._server.port
 
     # Called by the threads of sessions.
 
@@ -274,10 +267,6 @@ class FabricLearner:
         observed = discovery.observed(named, {})
         rates = {name: session.rates for name, session in named.items()}
         return fabric_of({name: switch.id for name, switch in named.items()}, observed, rates)
-
-    def _serve(self, channel: Channel, address: str, on_known: Callable[[], None]) -> None:
-        session = SwitchSession(channel, address, self._speaker, self, self._options.limits)
-        session.serve(on_known)
 
 
 def _as_plan(named: Mapping[str, SwitchSession]) -> rules.FabricPlan:

@@ -86,6 +86,11 @@ class ConnectionServer:
         self._thread = threading.Thread(target=self._accept, name="door", daemon=True)
 
     @property
+    def port(self) -> int:
+        """TCP port that it listens on, until it is closed."""
+        return int(self._listener.getsockname()[1])
+
+    @property
     def connections(self) -> int:
         """Number of connections."""
         return len(self._connections)

@@ -22,6 +22,7 @@ from os_ken.controller.handler import MAIN_DISPATCHER
 from os_ken.controller.ofp_handler import OFPHandler
 from os_ken.ofproto import ofproto_parser, ofproto_protocol
 
+from etherweave.control.controller.log import EventLog
 from etherweave.control.controller.message_stream import (
     Channel,
     MessageStream,
@@ -29,6 +30,12 @@ from etherweave.control.controller.message_stream import (
     PeerRejectedError,
 )
 from etherweave.control.controller.reports import ReportPart
+from etherweave.control.controller.server import (
+    ConnectionServer,
+    ControllerOptions,
+    ListenError,
+    listen,
+)
 from etherweave.control.messages import BUNDLE_CONTROL, HEADER, ONF, VERSION, MessageType
 
 _OUTBOX = 64  # Length of the queue of writes; each has some tens of thousand octets at most.
@@ -343,6 +350,25 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
         self.links = links
         if self.state == MAIN_DISPATCHER:
             self._listener.port_changed(self)
+
+
+def switch_server(
+    options: ControllerOptions, listener: SessionListener, log: EventLog
+) -> ConnectionServer:
+    """Listen for switches, each of which gets a session with this listener.
+
+    Raises ``ListenError`` if it cannot listen, or a file for TLS cannot be read.
+    """
+    speaker = OpenFlowHandshake()
+
+    def serve(channel: Channel, address: str, on_known: Callable[[], None]) -> None:
+        SwitchSession(channel, address, speaker, listener, options.limits).serve(on_known)
+
+    try:
+        tls = options.tls.context() if options.tls else None
+    except OSError as error:
+        raise ListenError(f"TLS: {error}") from None
+    return ConnectionServer(listen(options), tls, options.limits, log, serve)
 
 
 def _check(kind: int, octets: bytes) -> None:
