@@ -3,8 +3,8 @@
 import json
 import signal
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +18,6 @@ from etherweave.control.rules import FabricPlan
 from etherweave.linux.processes import handled
 
 if TYPE_CHECKING:
-    from etherweave.control.controller.app import Controller
     from etherweave.control.controller.survey import Survey
 
 
@@ -59,6 +58,8 @@ def serve(
     """
     from etherweave.control.controller.app import Controller
     from etherweave.control.controller.log import EventLog
+    from etherweave.control.controller.server import ListenError
+    from etherweave.control.controller.survey import survey
 
     if as_json and not dry_run:
         reject("--json: expected with --dry-run only")
@@ -91,26 +92,13 @@ def serve(
         leave_foreign=leave_foreign,
         is_dry_run=dry_run,
     )
-    dry = _Dry(seconds("--wait", wait, (0, 1e9)), as_json) if dry_run else None
-    _run(lambda: Controller(planner, fabric_plan, options, log), dry)
-
-
-@dataclass(frozen=True)
-class _Dry:
-    wait_s: float
-    as_json: bool
-
-
-def _run(start: "Callable[[], Controller]", dry: _Dry | None) -> None:
-    from etherweave.control.controller.server import ListenError
-    from etherweave.control.controller.survey import survey
-
+    wait_s = seconds("--wait", wait, (0, 1e9)) if dry_run else 0
     stop = threading.Event()
     try:
         with handled((signal.SIGTERM, signal.SIGINT), lambda *_: stop.set()):
-            controller = start()
-            if dry:
-                _print(survey(controller, dry.wait_s, stop), dry.as_json)
+            controller = Controller(planner, fabric_plan, options, log)
+            if dry_run:
+                _print(survey(controller, wait_s, stop), as_json)
             else:
                 controller.run(stop)
     except (ListenError, OSError) as error:
