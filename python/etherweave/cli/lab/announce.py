@@ -3,12 +3,9 @@
 import json
 from pathlib import Path
 
-import typer
-
 from etherweave.api.scenario import ScenarioSource
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, print_error
-from etherweave.cli.lab.parameters import reported_errors, root_only, step_printer
+from etherweave.cli.lab.parameters import end_with, reported_errors, root_only, step_printer
 from etherweave.cli.parameters import AsJson, Settings, overrides
 from etherweave.control.lab.announcement_trials import AnnouncementTrial, announce_in_labs, failures
 
@@ -45,11 +42,7 @@ def print_trials(trials: list[AnnouncementTrial], as_json: bool) -> None:
         print(json.dumps([trial.as_json() for trial in trials], indent=2))
     else:
         _print(trials)
-    wrong = failures(trials)
-    for line in wrong:
-        print_error(line)
-    if wrong:
-        raise typer.Exit(FAILED)
+    end_with(failures(trials))
 
 
 def _print(trials: list[AnnouncementTrial]) -> None:

@@ -3,10 +3,7 @@
 import json
 from dataclasses import asdict
 
-import typer
-
-from etherweave.cli.exits import FAILED, print_error
-from etherweave.cli.lab.parameters import Name, reported_errors, root_only
+from etherweave.cli.lab.parameters import Name, end_with, reported_errors, root_only
 from etherweave.cli.parameters import AsJson
 from etherweave.cli.progress import count_progress
 from etherweave.control.lab import lifecycle, state
@@ -33,10 +30,7 @@ def check_verb(*, name: Name = None, tables_only: bool = False, as_json: AsJson 
         with count_progress(lab.layout.plan.name, "pairs") as progress:
             result = compare(lab.layout, scenario, progress=lambda done, of: progress(done, of, ""))
     print(json.dumps(asdict(result))) if as_json else _print(result)
-    for line in result.differences:
-        print_error(line)
-    if result.differences:
-        raise typer.Exit(FAILED)
+    end_with(result.differences)
 
 
 def _print(comparison: PathComparison) -> None:

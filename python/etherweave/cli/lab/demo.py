@@ -5,11 +5,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from etherweave.api.scenario import ScenarioSource
-from etherweave.cli.exits import FAILED, print_error
-from etherweave.cli.lab.parameters import PlaneOption, reported_errors, root_only, step_printer
+from etherweave.cli.lab.parameters import (
+    PlaneOption,
+    end_with,
+    reported_errors,
+    root_only,
+    step_printer,
+)
 from etherweave.cli.parameters import AsJson, Settings, overrides
 from etherweave.cli.progress import count_progress
 from etherweave.control.lab import demonstration, lifecycle, state
@@ -63,15 +66,7 @@ def demo_verb(
             lifecycle.down(scope, NAME)
     if as_json:
         print(json.dumps(asdict(result), indent=2))
-    _end(result)
-
-
-def _end(result: demonstration.Demonstration) -> None:
-    wrong = demonstration.failures(result)
-    for line in wrong:
-        print_error(line)
-    if wrong:
-        raise typer.Exit(FAILED)
+    end_with(demonstration.failures(result))
 
 
 def _print_step(name: str, figures: Any) -> None:

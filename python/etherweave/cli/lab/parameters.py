@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import mistakes, notice, reject
+from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
 from etherweave.control.lab.boot import BootError
 from etherweave.control.lab.layout import LayoutError
 from etherweave.control.lab.lifecycle import LabError
@@ -52,6 +52,14 @@ def root_only() -> None:
 def reported_errors() -> AbstractContextManager[None]:
     """Print mistakes in one line, with exit code 2, and failures of the machine, with 1."""
     return mistakes(*MISTAKES, failures=FAILURES)
+
+
+def end_with(failures: Sequence[str]) -> None:
+    """Print what is not as expected, and end with exit code 1 if there is anything."""
+    for line in failures:
+        print_error(line)
+    if failures:
+        raise typer.Exit(FAILED)
 
 
 def step_printer() -> Callable[[str], None]:
