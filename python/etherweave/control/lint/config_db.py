@@ -214,7 +214,7 @@ def _switch(
         if row.tables == tables:
             return replace(row, file=file, name=name)
     unknown = _unknown_fields(tables)
-    read = replace(_ConfigReader(file, tables).switch(), name=name, unknown=unknown)
+    read = replace(_ConfigReader(tables).switch(), file=file, name=name, unknown=unknown)
     if known is not None:
         known.append(read)
     return read
@@ -227,7 +227,7 @@ def switch_of(
     missing: Iterable[MissingName],
 ) -> ConfiguredSwitch:
     """Return a switch without a name, of tables that a reader of commands wrote."""
-    read = _ConfigReader("", tables).switch()
+    read = _ConfigReader(tables).switch()
     bad = (*unreadable, *read.unreadable)
     return replace(read, system=system, unreadable=bad, missing=tuple(missing))
 
@@ -309,8 +309,7 @@ def _folder(file: str) -> str:
 class _ConfigReader:
     """Reads tables and collects values that cannot be read."""
 
-    def __init__(self, file: str, tables: dict[str, dict[str, dict[str, Any]]]) -> None:
-        self._file = file
+    def __init__(self, tables: dict[str, dict[str, dict[str, Any]]]) -> None:
         self._tables = tables
         self._unreadable: list[tuple[str, str, str]] = []
         self._groups = self._by_port("BUFFER_PG")
@@ -331,15 +330,11 @@ class _ConfigReader:
         self._profiles = {name: self._profile(name) for name in tables.get("BUFFER_PROFILE", {})}
 
     def switch(self) -> ConfiguredSwitch:
-        """Return the switch."""
-        meta = self._tables.get("DEVICE_METADATA", {}).get("localhost", {})
+        """Return the switch, without a name."""
         ports = tuple(self._like(name) for name in self._tables.get("PORT", self._qos))
-        name = str(meta.get("hostname", "")) or _folder(self._file)
         shown = tuple(port for port in ports if port.is_up)
         unreadable, repeated = tuple(self._unreadable), frozenset(self._repeated)
-        return ConfiguredSwitch(
-            self._file, name, self._tables, shown, unreadable, repeated=repeated
-        )
+        return ConfiguredSwitch("", "", self._tables, shown, unreadable, repeated=repeated)
 
     def _number(self, place: str, value: object) -> int | None:
         text = str(value)

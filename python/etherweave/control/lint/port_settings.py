@@ -170,7 +170,6 @@ class _TableWriter:
         self._watchdog = {key: value for key, value in switch.watchdog.items() if key.islower()}
         self._layouts: dict[tuple[tuple[Key, str], ...], Tables] = {}
         self.tables: Tables = {
-            "DEVICE_METADATA": {"localhost": {"hostname": switch.name} if switch.name else {}},
             "BUFFER_POOL": dict(switch.pools),
             "BUFFER_PROFILE": dict(switch.profiles),
             "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": poll}} if poll else {},
