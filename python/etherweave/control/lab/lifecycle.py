@@ -37,9 +37,6 @@ from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.linux import namespaces, processes
 from etherweave.linux.links import Links
 
-PLANES = ("ovs", "ebpf")
-"""Implementations of switches: bridges of Open vSwitch, or programs in the kernel."""
-
 
 class LabError(Exception):
     """A lab cannot be brought up; the message says why."""
@@ -96,8 +93,9 @@ def up(
     """Bring a lab up, from a scenario to hosts that can ping each other.
 
     ``scenario``, ``overrides`` and ``failed`` are those of :func:`etherweave.control.plan.plan`;
-    ``plane`` is one of :data:`PLANES`. ``guests`` are hosts that get a port for a virtual machine,
-    and no namespace. ``progress`` is called before each step, and with each warning of the plan.
+    ``plane`` implements the switches: "ovs", bridges of Open vSwitch, or "ebpf", programs in the
+    kernel. ``guests`` are hosts that get a port for a virtual machine, and no namespace.
+    ``progress`` is called before each step, and with each warning of the plan.
     Raises ``ScenarioError``, ``PlanError`` or ``LayoutError`` if the scenario is wrong, or not
     suitable for a lab; ``LabError``, ``StateError``, ``NamespaceError``, ``OvsError`` or
     ``BootError`` if it cannot be brought up; everything of it is removed.

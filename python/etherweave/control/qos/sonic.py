@@ -45,8 +45,6 @@ INGRESS_LOSSLESS, INGRESS_LOSSY, LOSSLESS_QUEUE, LOSSY_QUEUE, TRIMMED_QUEUE = (
 )
 TRIMMED_TO_HOST, TRIMMED_TO_SWITCH = f"{MAP}_HOST_TRIMMED", f"{MAP}_SWITCH_TRIMMED"
 CABLES = "AZURE"  # The only name that SONiC's buffer manager reads.
-IDENTITY = ("DEVICE_METADATA", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER")
-"""Tables of a configuration that is whole."""
 LOOKUP = "pg_profile_lookup.ini"
 
 
