@@ -1,14 +1,15 @@
 """Metrics of a controller for Prometheus, by HTTP on the loopback interface."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from etherweave.control.controller.discovery import LinkDiscovery
-from etherweave.control.controller.session import SwitchSession
-from etherweave.control.controller.switch import COUNTS, ManagedSwitch
+from etherweave.control.controller.switch import COUNTS
+
+if TYPE_CHECKING:
+    from etherweave.control.controller.app import Controller
 
 _COUNTED = {
     "rules_installed": "Rules installed in a switch.",
@@ -27,28 +28,14 @@ _FACTS = {
 }
 
 
-class MetricsSource(Protocol):
-    """State that a controller shows of itself."""
-
-    switches: dict[str, ManagedSwitch]
-    discovery: LinkDiscovery
-
-    @property
-    def facts(self) -> Mapping[str, int]:
-        """Gauges and counters of the controller as a whole."""
-
-    def connected_switches(self) -> Mapping[str, SwitchSession]:
-        """Return the switches that are connected now."""
-
-
 class Exporter:
     """Serves metrics on ``http://127.0.0.1:PORT/metrics``.
 
-    ``port`` 0 is any that is free; ``source`` is read whenever metrics are requested.
+    ``port`` 0 is any that is free; ``controller`` is read whenever metrics are requested.
     """
 
-    def __init__(self, port: int, source: MetricsSource) -> None:
-        self._source = source
+    def __init__(self, port: int, controller: "Controller") -> None:
+        self._controller = controller
         registry = CollectorRegistry()
         registry.register(self)
         self._server, self._thread = start_http_server(port, "127.0.0.1", registry)
@@ -66,8 +53,8 @@ class Exporter:
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics as they are now."""
-        switches = list(self._source.switches.values())
-        connected = self._source.connected_switches()
+        switches = list(self._controller.switches.values())
+        connected = self._controller.connected_switches()
         yield _gauge(
             "switch_connected",
             "Whether a switch is connected.",
@@ -81,11 +68,11 @@ class Exporter:
             for switch in switches:
                 counter.add_metric([switch.name], switch.counts[count])
             yield counter
-        for name, value in self._source.facts.items():
+        for name, value in self._controller.facts.items():
             kind: Any = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
             base = name.removesuffix("_total")
             yield kind(f"etherweave_{base}", _FACTS[base], value=value)
-        faults = self._source.discovery.findings.items()
+        faults = self._controller.discovery.findings.items()
         yield _gauge("wiring_findings", "Ports that are not wired as planned.", "fault", faults)
 
 
