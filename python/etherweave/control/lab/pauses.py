@@ -12,10 +12,8 @@ from etherweave.control.lab import status
 from etherweave.control.lab.compare import HostPair, allowed_ports, follows, predict
 from etherweave.control.lab.layout import LabPort, Layout, LayoutError, interface
 from etherweave.control.lab.lifecycle import Lab, LabError
-from etherweave.control.lab.probes import ProbeFrame, ProbeSender
+from etherweave.control.lab.probes import ProbeFrame, ProbeSender, sender_in
 from etherweave.control.pause.frame import QUANTA_MAX, Pause, encode
-from etherweave.linux.namespaces import inside
-from etherweave.linux.packets import sender
 
 EVERY_S = 0.05  # Between two PAUSE frames [s]; each lasts 0.34 s at the rate of a lab's cables.
 SOURCE = 0x00005E0053FF
@@ -43,7 +41,7 @@ def paused(layout: Layout, end: LabPort) -> Iterator[None]:
         known = ", ".join(between) or f"none of {name} does"
         raise PauseError(f"port {end.port} of {name}: expected one that leads to a switch: {known}")
     stop = threading.Event()
-    with _at(layout, other) as sock:
+    with sender_in(layout.fabric, interface(other)) as sock:
         sock.send(encode(Pause(SOURCE, QUANTA_MAX)))
         thread = threading.Thread(target=_repeat, args=(sock, stop))
         thread.start()
@@ -53,11 +51,6 @@ def paused(layout: Layout, end: LabPort) -> Iterator[None]:
             stop.set()
             thread.join()
             sock.send(encode(Pause(SOURCE, 0)))
-
-
-def _at(layout: Layout, end: LabPort) -> socket.socket:
-    with inside(layout.fabric):
-        return sender(interface(end))
 
 
 def _repeat(sock: socket.socket, stop: threading.Event) -> None:

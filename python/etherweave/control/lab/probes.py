@@ -203,7 +203,7 @@ class ProbeSender(AbstractContextManager["ProbeSender"]):
         self._sent = 0
         with ExitStack() as stack:
             self._sockets = [
-                stack.enter_context(_sender(layout.host(host.host), host_interface(host)))
+                stack.enter_context(sender_in(layout.host(host.host), host_interface(host)))
                 for host in self._hosts
             ]
             self._sources = [sock.getsockname()[4] for sock in self._sockets]
@@ -248,6 +248,7 @@ class ProbeSender(AbstractContextManager["ProbeSender"]):
             yield probe_path(self._across, self._starts[probe.source], observed[first + place])
 
 
-def _sender(namespace: str, interface: str) -> socket.socket:
+def sender_in(namespace: str, interface: str) -> socket.socket:
+    """Open a socket that sends frames at an interface of a namespace."""
     with inside(namespace):
         return sender(interface)
