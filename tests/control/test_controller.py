@@ -7,7 +7,7 @@ from etherweave.control.controller import drift, reports, roles, wiring
 from etherweave.control.controller.drift import CookieFields, Drift
 from etherweave.control.controller.log import EventLog
 from etherweave.control.controller.reports import ReportedEntry, ReportedTables, SwitchReportError
-from etherweave.control.controller.roles import Beacon, ControllerState, RoleTiming
+from etherweave.control.controller.roles import Beacon, ControllerState, RoleState, RoleTiming
 from etherweave.control.controller.session import SwitchSession
 from etherweave.control.controller.switch import ManagedSwitch, SwitchProgrammer, SwitchTarget
 from etherweave.control.controller.wiring import (
@@ -283,25 +283,23 @@ PACE = RoleTiming(0.5, 1.5, 3.0)
 MINE, LESS, MORE = 50, 10, 90
 
 
-def master(now_s: float = 0.0) -> roles.RoleState:
-    return roles.tick(roles.start(MINE, now_s), now_s + PACE.listen_s, PACE)
+def master() -> RoleState:
+    return roles.tick(RoleState(MINE), PACE.listen_s, PACE)
 
 
 def test_a_controller_claims_without_beacons_of_others() -> None:
-    standing = roles.start(MINE, 0.0)
+    standing = RoleState(MINE)
     assert roles.tick(standing, 1.4, PACE).state is ControllerState.LISTENING
     claimed = roles.tick(roles.with_generation(standing, 41), 1.5, PACE)
     assert (claimed.state, claimed.generation) == (ControllerState.MASTER, 42)
 
 
 def test_a_switch_without_claims_reports_no_generation() -> None:
-    assert roles.with_generation(roles.start(MINE, 0.0), roles.UNSET).generation == 0
+    assert roles.with_generation(RoleState(MINE), roles.UNSET).generation == 0
 
 
 def test_a_controller_stands_by_while_beacons_of_a_master_arrive() -> None:
-    standing = roles.receive_beacon(
-        roles.start(MINE, 0.0), Beacon(LESS, ControllerState.MASTER, 7), 0.2
-    )
+    standing = roles.receive_beacon(RoleState(MINE), Beacon(LESS, ControllerState.MASTER, 7), 0.2)
     assert (standing.state, standing.master) == (ControllerState.STANDBY, LESS)
     assert roles.tick(standing, 3.1, PACE).state is ControllerState.STANDBY
     lost = roles.tick(standing, 3.2, PACE)
@@ -314,7 +312,7 @@ def test_a_controller_stands_by_while_beacons_of_a_master_arrive() -> None:
 )
 def test_of_two_at_once_the_greater_identity_is_first(rival: int, state: ControllerState) -> None:
     standing = roles.receive_beacon(
-        roles.start(MINE, 0.0), Beacon(rival, ControllerState.LISTENING, 0), 1.0
+        RoleState(MINE), Beacon(rival, ControllerState.LISTENING, 0), 1.0
     )
     assert roles.tick(standing, 1.5, PACE).state is state
 

@@ -53,7 +53,7 @@ class Controller:
         self._directory = resolver.directory(plan.hosts)
         self.switches = {switch.name: ManagedSwitch(switch.name) for switch in plan.switches}
         self.discovery = LinkDiscovery(plan, options.probe_s, log)
-        self.role = roles.start(secrets.randbits(64), time.monotonic())
+        self.role = roles.RoleState(secrets.randbits(64), since_s=time.monotonic())
         """State of this controller and of the others."""
         self._failed: frozenset[Cable] = frozenset()
         self._planning: threading.Thread | None = None

@@ -59,11 +59,6 @@ class RoleState:
     master: int | None = None  # Identity of another controller that is the master.
 
 
-def start(controller: int, now_s: float) -> RoleState:
-    """Return the state in which a controller starts."""
-    return RoleState(controller, since_s=now_s)
-
-
 def with_generation(standing: RoleState, generation: int) -> RoleState:
     """Include the generation that a switch reports."""
     if generation == UNSET:
