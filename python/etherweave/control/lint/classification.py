@@ -11,6 +11,7 @@ FIXED = "FIXED"  # The scheduler of a queue that no command changes.
 SHARED = ("DWRR", "WRR")
 ClassPlace: TypeAlias = tuple[int | None, int | None]  # Priority group and queue.
 ClassPlaces: TypeAlias = Mapping[int, ClassPlace]
+_ClassesOf: TypeAlias = Callable[[ConfiguredPort], Mapping[int, int]]
 
 
 def dscp_classes(port: ConfiguredPort) -> dict[int, int]:
@@ -100,36 +101,26 @@ def _pfc_reasons(ports: Collection[ConfiguredPort]) -> Callable[[ConfiguredPort]
     return reason
 
 
-def _dscp_value(port: ConfiguredPort) -> object:
-    return tuple(places(port, dscp_classes(port)).items()) if is_classified(port) else None
-
-
-def _pcp_value(port: ConfiguredPort) -> object:
-    return tuple(places(port, pcp_classes(port)).items()) if is_classified(port) else None
+def _value(port: ConfiguredPort, classes_of: _ClassesOf) -> object:
+    return tuple(places(port, classes_of(port)).items()) if is_classified(port) else None
 
 
 def _dscp(port: ConfiguredPort, other: ConfiguredPort) -> Iterator[Difference]:
-    classes = dscp_classes(port), dscp_classes(other)
-    yield from _moved("DSCP", port, other, *classes)
+    return _moved("DSCP", dscp_classes, port, other)
 
 
 def _pcp(port: ConfiguredPort, other: ConfiguredPort) -> Iterator[Difference]:
     if not any(_dscp(port, other)):
-        classes = pcp_classes(port), pcp_classes(other)
-        yield from _moved("802.1p priority", port, other, *classes)
+        yield from _moved("802.1p priority", pcp_classes, port, other)
 
 
 def _moved(
-    kind: str,
-    port: ConfiguredPort,
-    reference: ConfiguredPort,
-    classes: Mapping[int, int],
-    right: Mapping[int, int],
+    kind: str, classes_of: _ClassesOf, port: ConfiguredPort, reference: ConfiguredPort
 ) -> Iterator[Difference]:
     """Return the marks that are in another group or queue than in the reference."""
     if not (is_classified(port) and is_classified(reference)):
         return  # Another rule reports the missing map.
-    one, other = places(port, classes), places(reference, right)
+    one, other = (places(end, classes_of(end)) for end in (port, reference))
     if port.lossless != reference.lossless:  # Groups follow from what is lossless.
         one, other = ({mark: (None, at[1]) for mark, at in each.items()} for each in (one, other))
     moved: dict[tuple[ClassPlace, ClassPlace], list[int]] = {}
@@ -196,8 +187,10 @@ def _ecn(port: ConfiguredPort, other: ConfiguredPort) -> Iterator[Difference]:
 PortProperty: TypeAlias = Property[ConfiguredPort]
 PFC: Final = PortProperty("PFC", lambda port: port.lossless, _pfc, _pfc_reasons, frozenset())
 LOSSLESS: Final = PortProperty("PFC", lambda port: port.lossless, _lossless, _pfc_reasons)
-DSCP: Final = PortProperty("classification", _dscp_value, _dscp, _class_reasons)
-PCP: Final = PortProperty("classification by 802.1p", _pcp_value, _pcp)
+DSCP: Final = PortProperty(
+    "classification", lambda port: _value(port, dscp_classes), _dscp, _class_reasons
+)
+PCP: Final = PortProperty("classification by 802.1p", lambda port: _value(port, pcp_classes), _pcp)
 SHARES: Final = PortProperty("share", lambda port: tuple(shares_of(port).items()), _shares)
 MTU: Final = PortProperty("MTU", lambda port: port.mtu_bytes, _mtu)
 RATE: Final = PortProperty("speed", lambda port: port.speed_mbps, _rate)
