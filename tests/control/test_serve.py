@@ -1,9 +1,10 @@
 """The controller against Open vSwitch: real switches without interfaces or privileges."""
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -80,10 +81,17 @@ def result(running: Running, lab: Lab) -> None:
     until(lambda: running.has_installed(names), running.log)
 
 
-def test_all_switches_get_exactly_their_rules_groups_and_meters(lab: Lab) -> None:
-    with controlled(lab.plan, planner) as running:
+@contextlib.contextmanager
+def programmed(lab: Lab, **changes: Any) -> Iterator[Running]:
+    """Run the only controller of the switches, which has programmed them all."""
+    with controlled(lab.plan, planner, **changes) as running:
         lab.connect(target(running))
         result(running, lab)
+        yield running
+
+
+def test_all_switches_get_exactly_their_rules_groups_and_meters(lab: Lab) -> None:
+    with programmed(lab) as running:
         assert lab.differences(lab.plan) == []
         rules = sum(len(switch.rules) for switch in lab.plan.switches)
         assert running.count("rules_installed") == rules
@@ -94,9 +102,8 @@ def test_all_switches_get_exactly_their_rules_groups_and_meters(lab: Lab) -> Non
 
 def test_a_controller_that_starts_again_touches_nothing(lab: Lab) -> None:
     (port,) = free_ports(1)
-    with controlled(lab.plan, planner, port=port) as running:
-        lab.connect(target(running))
-        result(running, lab)
+    with programmed(lab, port=port):
+        pass
     before = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
     with controlled(lab.plan, planner, port=port) as again:
         result(again, lab)
@@ -108,9 +115,7 @@ def test_a_controller_that_starts_again_touches_nothing(lab: Lab) -> None:
 
 
 def test_an_audit_mends_what_is_missing_changed_and_foreign(lab: Lab) -> None:
-    with controlled(lab.plan, planner, audit_s=0.3) as running:
-        lab.connect(target(running))
-        result(running, lab)
+    with programmed(lab, audit_s=0.3) as running:
         name = "group1.switch1"
         lab.ofctl("del-flows", name, "--strict", "table=0,priority=400,dl_type=0x88cc")
         lab.ofctl("mod-flows", name, "--strict", "table=0,priority=390,dl_type=0x8808,actions=1")
@@ -127,9 +132,7 @@ def test_an_audit_mends_what_is_missing_changed_and_foreign(lab: Lab) -> None:
 
 def test_foreign_entries_stay_if_they_are_to_stay(lab: Lab) -> None:
     name = "group1.switch1"
-    with controlled(lab.plan, planner, audit_s=0.3, leave_foreign=True) as running:
-        lab.connect(target(running))
-        result(running, lab)
+    with programmed(lab, audit_s=0.3, leave_foreign=True) as running:
         lab.ofctl("add-flow", name, "table=7,priority=9,cookie=5,actions=drop")
         until(lambda: running.count("audits") > 2 * len(lab.plan.switches), "audits")
         assert lab.differences(lab.plan) == [f"{name}: table=7 priority=9 actions=drop"]
@@ -137,9 +140,7 @@ def test_foreign_entries_stay_if_they_are_to_stay(lab: Lab) -> None:
 
 def test_an_audit_leaves_the_pause_vector_alone(lab: Lab) -> None:
     """Whoever watches pauses changes it with every PAUSE frame."""
-    with controlled(lab.plan, planner, audit_s=0.2) as running:
-        lab.connect(target(running))
-        result(running, lab)
+    with programmed(lab, audit_s=0.2) as running:
         (vector,) = (
             rule for rule in lab.plan.switches[0].rules if rule.purpose is Purpose.PAUSE_VECTOR
         )
@@ -175,9 +176,7 @@ def test_a_full_table_rolls_back_and_names_rule_and_switch(lab: Lab) -> None:
 
 
 def test_a_fabric_wired_as_planned_has_no_findings(lab: Lab) -> None:
-    with controlled(lab.plan, planner) as running:
-        lab.connect(target(running))
-        result(running, lab)
+    with programmed(lab) as running:
         watch = running.controller.discovery
         until(lambda: len(watch.settled) == len(lab.plan.switches), "settled")
         assert running.log.events("wiring") == []
@@ -186,9 +185,7 @@ def test_a_fabric_wired_as_planned_has_no_findings(lab: Lab) -> None:
 
 def test_a_cable_without_link_is_planned_round_and_back(lab: Lab) -> None:
     """Only what differs is sent; the comparison is with a plan made for the failure."""
-    with controlled(lab.plan, planner) as running:
-        lab.connect(target(running))
-        result(running, lab)
+    with programmed(lab) as running:
         sent = running.count("rules_installed")
         cable = "group0.switch0 - group0.switch1"
         (port,) = (port for port in lab.plan.switches[0].ports if port.node == "group0.switch1")
@@ -213,9 +210,7 @@ def test_a_cable_without_link_is_planned_round_and_back(lab: Lab) -> None:
 
 def test_a_cable_that_carries_nothing_is_planned_round(lab: Lab) -> None:
     """Its ports have a link, but no probe comes through."""
-    with controlled(lab.plan, planner) as running:
-        lab.connect(target(running))
-        result(running, lab)
+    with programmed(lab) as running:
         for switch in lab.plan.switches[:2]:
             (port,) = (port for port in switch.ports if port.node.startswith("group0."))
             name = lab.wiring.port(switch.name, port.number)
@@ -229,9 +224,7 @@ def test_a_cable_that_carries_nothing_is_planned_round(lab: Lab) -> None:
 def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> None:
     """The cable inside group 0 and that inside group 1 have an end in the other's place."""
     first, other = ("group0.switch1", "group1.switch1")
-    with controlled(lab.plan, planner) as running:
-        lab.connect(target(running))
-        result(running, lab)
+    with programmed(lab) as running:
         ends = {(first, "group0.switch0"), (other, "group1.switch0")}
         ports = {
             (switch.name, port.node): (switch.name, port.number)
@@ -260,19 +253,16 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
 
 
 def test_the_second_controller_stands_by_and_takes_over_without_touching_rules(lab: Lab) -> None:
-    with controlled(lab.plan, planner) as first:
-        lab.connect(target(first))
-        result(first, lab)
-        with controlled(lab.plan, planner) as second:
-            lab.connect(target(first), target(second))
-            until(lambda: second.log.events("standby"), "standing by")
-            before = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
-            assert second.count("audits") == 0
-            assert first.controller.role.state.name == "MASTER"
-            first.stop.set()
-            until(lambda: second.log.events("master"), second.log)
-            result(second, lab)
-            assert second.log.events("installed") == []
-            generations = [run.controller.role.generation for run in (first, second)]
-            assert generations[1] > generations[0]
+    with programmed(lab) as first, controlled(lab.plan, planner) as second:
+        lab.connect(target(first), target(second))
+        until(lambda: second.log.events("standby"), "standing by")
+        before = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
+        assert second.count("audits") == 0
+        assert first.controller.role.state.name == "MASTER"
+        first.stop.set()
+        until(lambda: second.log.events("master"), second.log)
+        result(second, lab)
+        assert second.log.events("installed") == []
+        generations = [run.controller.role.generation for run in (first, second)]
+        assert generations[1] > generations[0]
     assert [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges] == before
