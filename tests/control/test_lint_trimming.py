@@ -15,6 +15,7 @@ from etherweave.control.qos.policy import PolicyError, SonicForm
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "trimming.toml"
 WHOLE = ExportOptions(sonic=SonicForm(is_whole=True))
 FILE = "switch0/config_db.json"
+ACTION = "packet_discard_action"
 Tables = dict[str, Any]
 
 
@@ -43,9 +44,9 @@ def test_export_writes_the_table_the_action_and_a_strict_queue() -> None:
         queue: tables["BUFFER_PROFILE"][tables["BUFFER_QUEUE"][f"Ethernet0|{queue}"]["profile"]]
         for queue in range(8)
     }
-    trims = {queue for queue, row in profiles.items() if "packet_discard_action" in row}
+    trims = {queue for queue, row in profiles.items() if ACTION in row}
     assert trims == set(range(8)) - {6}
-    assert all(profiles[queue]["packet_discard_action"] == "trim" for queue in trims)
+    assert all(profiles[queue][ACTION] == "trim" for queue in trims)
     scheduler = tables["QUEUE"]["Ethernet0|6"]["scheduler"]
     assert tables["SCHEDULER"][scheduler] == {"type": "STRICT"}
 
@@ -54,71 +55,61 @@ def test_what_export_writes_has_no_findings() -> None:
     assert lint.lint(lint.read(exported())) == []
 
 
+GLOBAL = "SWITCH_TRIMMING|GLOBAL"
+LOSSY, TRIMMED = "BUFFER_PROFILE|egress_lossy_profile", "BUFFER_PROFILE|egress_trimmed_profile"
+
+
+def entry(place: str, **fields: str) -> Callable[[Tables], object]:
+    """Change fields of an entry, or make it."""
+    table, key = place.split("|")
+    return lambda tables: tables[table].setdefault(key, {}).update(fields)
+
+
 @pytest.mark.parametrize(
-    ("field", "value", "expected"),
+    ("place", "field", "value", "text", "expected"),
     [
-        ("size", "10", "44 to 9216 B"),
-        ("dscp_value", "99", "0 to 63, or from-tc"),
-        ("queue_index", "60", "0 to 7, or dynamic"),
-        ("queue_index", "six", "0 to 7, or dynamic"),
+        (GLOBAL, "size", "10", "size 10", "44 to 9216 B"),
+        (GLOBAL, "dscp_value", "99", "dscp_value 99", "0 to 63, or from-tc"),
+        (GLOBAL, "dscp_value", "from-tc", "no tc_value", "0 to 15"),
+        (GLOBAL, "queue_index", "60", "queue_index 60", "0 to 7, or dynamic"),
+        (GLOBAL, "queue_index", "six", "queue_index six", "0 to 7, or dynamic"),
+        (LOSSY, ACTION, "trimm", f"{ACTION} trimm", "drop or trim"),
     ],
 )
-def test_values_out_of_range_are_rejected(field: str, value: str, expected: str) -> None:
-    rows = faults(lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update({field: value}))
-    assert ("SWITCH_TRIMMING|GLOBAL", f"{field} {value}", expected) in rows
+def test_a_value_that_sonic_rejects_is_a_fault(
+    place: str, field: str, value: str, text: str, expected: str
+) -> None:
+    assert (place, text, expected) in faults(entry(place, **{field: value}))
 
 
-def test_a_code_point_by_class_needs_the_class() -> None:
-    rows = faults(
-        lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update({"dscp_value": "from-tc"})
-    )
-    assert ("SWITCH_TRIMMING|GLOBAL", "no tc_value", "0 to 15") in rows
-
-
-def test_an_unknown_action_of_a_profile_is_a_fault() -> None:
-    rows = faults(
-        lambda tables: tables["BUFFER_PROFILE"]["egress_lossy_profile"].update(
-            {"packet_discard_action": "trimm"}
-        )
-    )
-    place = "BUFFER_PROFILE|egress_lossy_profile"
-    assert (place, "packet_discard_action trimm", "drop or trim") in rows
-    assert any(text == "no queue trims" for _, text, _ in rows)
-
-
-LOSSY, TRIMMED = "BUFFER_PROFILE|egress_lossy_profile", "BUFFER_PROFILE|egress_trimmed_profile"
 ALL = "static_th is {}, so that every packet of 9000 B is trimmed"
-AGAIN = "packet_discard_action trim in queue 6, that of trimmed packets"
+AGAIN = f"{ACTION} trim in queue 6, that of trimmed packets"
 
 
 @pytest.mark.parametrize(
     ("place", "fields", "text", "expected"),
     [
-        ("SWITCH_TRIMMING|GLOBL", {"size": "128"}, "an unknown key", "SWITCH_TRIMMING|GLOBAL"),
-        ("SWITCH_TRIMMING|GLOBAL", {"size": "256"}, "size 256", "128, as in the scenario"),
+        ("SWITCH_TRIMMING|GLOBL", {"size": "128"}, "an unknown key", GLOBAL),
+        (GLOBAL, {"size": "256"}, "size 256", "128, as in the scenario"),
         (LOSSY, {"static_th": "1"}, ALL.format(1), "9000 or more"),
         (LOSSY, {"static_th": "8999"}, ALL.format(8999), "9000 or more"),
-        (TRIMMED, {"packet_discard_action": "trim"}, AGAIN, "drop, as in the scenario"),
+        (TRIMMED, {ACTION: "trim"}, AGAIN, "drop, as in the scenario"),
     ],
 )
 def test_one_wrong_field_is_one_fault(
     place: str, fields: dict[str, str], text: str, expected: str
 ) -> None:
-    table, key = place.split("|")
-    rows = faults(lambda tables: tables[table].setdefault(key, {}).update(fields))
-    assert rows == [(place, text, expected)]
+    assert faults(entry(place, **fields)) == [(place, text, expected)]
 
 
 def test_trimming_that_is_half_configured_is_a_fault() -> None:
     rows = faults(lambda tables: tables.pop("SWITCH_TRIMMING"))
     assert {text for _, text, _ in rows} == {
-        "packet_discard_action is trim, and no size, code point or queue is configured",
+        f"{ACTION} is trim, and no size, code point or queue is configured",
         "no packet trimming",
     }
-
-
-def entry(**fields: str) -> Callable[[Tables], object]:
-    return lambda tables: tables["SWITCH_TRIMMING"]["GLOBAL"].update(fields)
+    rows = faults(entry(LOSSY, **{ACTION: "trimm"}))
+    assert any(text == "no queue trims" for _, text, _ in rows)
 
 
 def test_a_stated_code_point_and_queue_are_exported() -> None:
@@ -134,13 +125,13 @@ def test_a_stated_code_point_and_queue_are_exported() -> None:
     own = {key for key, row in rows if row["profile"] == "egress_trimmed_profile"}
     assert {key.partition("|")[2] for key in own} == {"5", "6"}
     assert lint.lint(lint.read(written)) == []
-    assert [text for _, text, _ in faults(entry(queue_index="dynamic"), queue=5)] == [
+    assert [text for _, text, _ in faults(entry(GLOBAL, queue_index="dynamic"), queue=5)] == [
         "queue_index dynamic"
     ]
 
 
 def test_a_queue_by_map_is_that_of_the_code_point() -> None:
-    assert faults(entry(queue_index="dynamic")) == []
+    assert faults(entry(GLOBAL, queue_index="dynamic")) == []
 
 
 def test_a_code_point_of_the_last_hop_is_by_class_and_port() -> None:
@@ -206,7 +197,7 @@ def test_a_class_of_trimmed_packets_that_others_have_is_a_fault() -> None:
     assert faults(add_unused, code_point=48, last_hop_code_point=49) == []
     text = "tc_value 6, the class of DSCP 48, 49, 50, 51, 52, 53, 54, 55, which ports change too"
     assert faults(share, code_point=48, last_hop_code_point=49) == [
-        ("SWITCH_TRIMMING|GLOBAL", text, "a class that DSCP_TO_TC_MAP does not have")
+        (GLOBAL, text, "a class that DSCP_TO_TC_MAP does not have")
     ]
 
 
