@@ -1,6 +1,5 @@
 """Open vSwitch with the rules of a plan answers our requests: no root, no interfaces."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.ovs.oracle import ControlSocket
 from etherweave.control.plan import plan
 from etherweave.control.rules import HostPlan
+from support.waiting import until
 
 pytestmark = pytest.mark.needs("ovs")
 FACTORY = 0x00163E000001
@@ -26,12 +26,8 @@ SCENARIO = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1}}}
 
 def sent_back(capture: Path, count: int) -> list[bytes]:
     """Wait for as many frames in the capture of a port."""
-    until_s = time.monotonic() + 10
-    result = list(frames(capture.read_bytes()))
-    while len(result) < count and time.monotonic() < until_s:
-        time.sleep(0.01)
-        result = list(frames(capture.read_bytes()))
-    return result
+    until(lambda: len(list(frames(capture.read_bytes()))) >= count, f"{count} frames")
+    return list(frames(capture.read_bytes()))
 
 
 def assigned(ask: ControlSocket, port: str, capture: Path, address: int) -> int:
