@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
@@ -30,6 +30,7 @@ from etherweave.control.dmp.request import (
 from etherweave.linux import namespaces
 from support import command_line
 from support.waiting import until
+from support.wired_namespaces import namespace
 
 pytestmark = pytest.mark.needs("namespaces")
 
@@ -46,36 +47,23 @@ def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, timeout=30)
 
 
-def inside(namespace: str, act: Callable[[], T]) -> T:
+def inside(name: str, act: Callable[[], T]) -> T:
     """Do something in a namespace; its sockets stay there."""
-    with namespaces.inside(namespace):
+    with namespaces.inside(name):
         return act()
 
 
-class Cable:
-    """A veth pair: ``eth0`` of a host, ``port`` of a switch."""
+class Cable(NamedTuple):
+    """A veth pair, by the namespaces of its ends: ``eth0`` of a host, ``port`` of a switch."""
 
-    def __init__(self, number: int) -> None:
-        prefix = f"ewdmp-{os.getpid()}-{number}"
-        self.host, self.switch = f"{prefix}-host", f"{prefix}-switch"
-
-    def plug(self) -> None:
-        for namespace in (self.host, self.switch):
-            ip("netns", "add", namespace)
-        far = ("peer", "name", "port", "netns", self.switch)
-        ip("link", "add", "eth0", "address", FACTORY, "netns", self.host, "type", "veth", *far)
-        self.up()
-        ip("-n", self.host, "link", "set", "eth0", "up")
+    host: str
+    switch: str
 
     def up(self) -> None:
         ip("-n", self.switch, "link", "set", "port", "up")
 
     def down(self) -> None:
         ip("-n", self.switch, "link", "set", "port", "down")
-
-    def unplug(self) -> None:
-        for namespace in (self.host, self.switch):
-            subprocess.run(["ip", "netns", "del", namespace], check=False, timeout=30)
 
     @property
     def address(self) -> int:
@@ -85,12 +73,13 @@ class Cable:
 
 @pytest.fixture
 def cable() -> Iterator[Cable]:
-    cable = Cable(0)
-    try:
-        cable.plug()
+    cable = Cable(f"ewdmp-{os.getpid()}-host", f"ewdmp-{os.getpid()}-switch")
+    with namespace(cable.host), namespace(cable.switch):
+        far = ("peer", "name", "port", "netns", cable.switch)
+        ip("link", "add", "eth0", "address", FACTORY, "netns", cable.host, "type", "veth", *far)
+        cable.up()
+        ip("-n", cable.host, "link", "set", "eth0", "up")
         yield cable
-    finally:
-        cable.unplug()
 
 
 @contextmanager
