@@ -267,11 +267,6 @@ def test_silent_switches_end_with_4_and_contradicting_ones_with_1(cable: Cable) 
     assert cable.address == 0x00163E000001
 
 
-def systemd_message(listener: socket.socket) -> str:
-    listener.settimeout(30)
-    return listener.recv(1000).decode()
-
-
 @contextmanager
 def daemon(cable: Cable, patience: RequestTiming, rhythm: MonitorTiming) -> Iterator[list[str]]:
     """The daemon on the host; yields its log."""
@@ -329,39 +324,38 @@ def test_the_daemon_waits_for_an_interface_that_is_not_there(cable: Cable) -> No
         until(lambda: log[-1] == "eth0: disappeared; waiting for it", log)
 
 
-def test_the_service_is_ready_by_its_address_and_ends_cleanly(cable: Cable, tmp_path: Path) -> None:
-    path = tmp_path / "notify"
+@contextmanager
+def service(
+    cable: Cable, directory: Path, *words: str
+) -> Iterator[tuple["subprocess.Popen[str]", Callable[[], str]]]:
+    """Run the daemon until the block ends; yields what reads its next message to systemd, too."""
+    path = directory / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(path))
+        listener.settimeout(30)
         surroundings = {**os.environ, "NOTIFY_SOCKET": str(path)}
-        with (
-            reflector(cable, rule(HIERARCHICAL)),
-            begun(cable, "daemon", "-i", "eth0", env=surroundings) as process,
-        ):
+        with begun(cable, "daemon", "-i", "eth0", *words, env=surroundings) as process:
             try:
-                result = systemd_message(listener)
-                address = cable.address
+                yield process, lambda: listener.recv(1000).decode()
             finally:
                 process.terminate()
-            _, errors = process.communicate(timeout=30)
-        assert result == "READY=1\nSTATUS=eth0 02:01:00:00:00:07"
-        assert address == HIERARCHICAL
-        assert systemd_message(listener) == "STOPPING=1"
+
+
+def test_the_service_is_ready_by_its_address_and_ends_cleanly(cable: Cable, tmp_path: Path) -> None:
+    with reflector(cable, rule(HIERARCHICAL)), service(cable, tmp_path) as (process, message):
+        assert message() == "READY=1\nSTATUS=eth0 02:01:00:00:00:07"
+        assert cable.address == HIERARCHICAL
+        process.terminate()
+        _, errors = process.communicate(timeout=30)
+        assert message() == "STOPPING=1"
     assert process.returncode == 0
     assert errors == "eth0: address 02:01:00:00:00:07 (was 00:16:3e:00:00:01)\n"
 
 
 def test_the_service_is_ready_without_a_switch_after_a_limit(cable: Cable, tmp_path: Path) -> None:
     cable.down()
-    path = tmp_path / "notify"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
-        listener.bind(str(path))
-        surroundings = {**os.environ, "NOTIFY_SOCKET": str(path)}
-        words = ("daemon", "-i", "eth0", "--time-limit", "0.5s")
-        with begun(cable, *words, env=surroundings) as process:
-            try:
-                assert systemd_message(listener) == "READY=1\nSTATUS=eth0 00:16:3e:00:00:01"
-            finally:
-                process.terminate()
-            process.communicate(timeout=30)
+    with service(cable, tmp_path, "--time-limit", "0.5s") as (process, message):
+        assert message() == "READY=1\nSTATUS=eth0 00:16:3e:00:00:01"
+        process.terminate()
+        process.communicate(timeout=30)
     assert process.returncode == 0
