@@ -49,13 +49,6 @@ class TlsFiles(NamedTuple):
         return context
 
 
-class UnknownPeer(NamedTuple):
-    """A connection that is not a known switch yet."""
-
-    since_s: float
-    connection: socket.socket
-
-
 class ConnectionServer:
     """Accepts connections and serves each in a thread of its own.
 
@@ -77,7 +70,8 @@ class ConnectionServer:
         self._limits = limits
         self._log = log
         self._serve = serve
-        self._unknown_peers: dict[int, UnknownPeer] = {}
+        self._unknown_peers: dict[int, socket.socket] = {}
+        """Connections that are not known switches yet, by their numbers, the oldest first."""
         self._connections: dict[int, socket.socket] = {}
         self._threads: dict[int, threading.Thread] = {}
         self._lock = threading.Lock()
@@ -142,7 +136,7 @@ class ConnectionServer:
             number = self._next
             self._drop_oldest_unknown()
             self._connections[number] = connection
-            self._unknown_peers[number] = UnknownPeer(time.monotonic(), connection)
+            self._unknown_peers[number] = connection
             name = f"{address[0]}:{address[1]}" if isinstance(address, tuple) else "local"
             thread = threading.Thread(
                 target=self._run, args=(number, connection, name), name=name, daemon=True
@@ -153,8 +147,8 @@ class ConnectionServer:
     def _drop_oldest_unknown(self) -> None:
         if len(self._unknown_peers) < UNKNOWN_PEERS_MAX:
             return
-        oldest = min(self._unknown_peers, key=lambda number: self._unknown_peers[number].since_s)
-        _shut(self._unknown_peers.pop(oldest).connection)
+        oldest = next(iter(self._unknown_peers))
+        _shut(self._unknown_peers.pop(oldest))
 
     def _run(self, number: int, connection: socket.socket, address: str) -> None:
         try:
