@@ -90,7 +90,7 @@ def plan(
     ------
     ScenarioError
         When the scenario is wrong, or names do not exist.
-    PlanError
+    FabricPlanError
         When a host's factory address is missing, or a switch watches too many ports, or one port
         in two priorities.
     """

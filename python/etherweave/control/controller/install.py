@@ -58,8 +58,8 @@ def error_text(code: tuple[int, int]) -> str:
 def read_tables(session: SwitchSession) -> ReportedTables:
     """Read all entries, groups and meters of a switch.
 
-    Raises ``GoneError`` when it is not connected any more, or does not reply; ``ReportError`` when
-    its report cannot be read.
+    Raises ``DisconnectedError`` when it is not connected any more, or does not reply;
+    ``SwitchReportError`` when its report cannot be read.
     """
     entries = tuple(
         row for octets in _read_part(session, ReportPart.FLOWS) for row in reports.entries(octets)
@@ -76,8 +76,9 @@ def read_tables(session: SwitchSession) -> ReportedTables:
 def install(session: SwitchSession, steps: TableChanges) -> None:
     """Change a switch.
 
-    Raises ``InstallError`` when it rejects the change; nothing has changed then; ``GoneError`` when
-    it is not connected any more; an open bundle ends with the connection.
+    Raises ``InstallError`` when it rejects the change; nothing has changed then;
+    ``DisconnectedError`` when it is not connected any more; an open bundle ends with the
+    connection.
     """
     _apply(session, steps.meters)
     try:

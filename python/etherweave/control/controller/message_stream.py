@@ -206,7 +206,7 @@ class MessageStream:
     def messages(self) -> Iterator[bytes]:
         """Yield messages until the peer ends.
 
-        Raises ``RefusedError`` when the peer violates the protocol or a limit.
+        Raises ``PeerRejectedError`` when the peer violates the protocol or a limit.
         """
         while True:
             message = self._next()

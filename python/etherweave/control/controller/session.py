@@ -106,12 +106,12 @@ class Exchange:
     def send(self, octets: bytes) -> None:
         """Send messages; waits while the switch is slow.
 
-        Raises ``GoneError`` when the switch is not connected any more, or reads nothing.
+        Raises ``DisconnectedError`` when the switch is not connected any more, or reads nothing.
         """
         self._session.send(octets)
 
     def answer(self, timeout_s: float) -> SwitchReply:
-        """Wait for the next reply; raises ``GoneError`` when none arrives."""
+        """Wait for the next reply; raises ``DisconnectedError`` when none arrives."""
         try:
             answer = self._answers.get(timeout=timeout_s)
         except queue.Empty:
@@ -184,8 +184,9 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
     def serve(self, on_known: Callable[[], None]) -> None:
         """Serve the switch until it ends.
 
-        ``on_known`` is called when the peer is a switch that is accepted. Raises ``RefusedError``
-        when it violates OpenFlow 1.3 and ``OSError`` when the connection breaks.
+        ``on_known`` is called when the peer is a switch that is accepted. Raises
+        ``PeerRejectedError`` when it violates OpenFlow 1.3 and ``OSError`` when the connection
+        breaks.
         """
         writer = threading.Thread(target=self._write, name="writer", daemon=True)
         writer.start()
@@ -209,7 +210,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
     def send(self, buf: bytes, close_socket: bool = False) -> bool:
         """Send octets in order; waits while the queue is full.
 
-        Raises ``GoneError`` when the switch is not connected any more, or reads nothing.
+        Raises ``DisconnectedError`` when the switch is not connected any more, or reads nothing.
         """
         if self._is_over:
             raise DisconnectedError("the switch is not connected any more")
@@ -235,7 +236,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
     def exchange(self, count: int) -> Iterator[Exchange]:
         """Begin a number of transactions.
 
-        Raises ``GoneError`` when the switch is not connected any more.
+        Raises ``DisconnectedError`` when the switch is not connected any more.
         """
         with self._lock:
             if self._is_over:

@@ -101,8 +101,8 @@ class SwitchProgrammer:
     def ask_role(self, wanted: Role, generation: int) -> int:
         """Request a role, and return the generation that the switch reports.
 
-        Raises ``StaleError`` when a controller with a greater generation is its master and
-        ``GoneError`` when it is not connected any more.
+        Raises ``StaleRoleError`` when a controller with a greater generation is its master and
+        ``DisconnectedError`` when it is not connected any more.
         """
         with self._session.exchange(1) as exchange:
             exchange.send(role_request(wanted, generation, exchange.first))

@@ -96,8 +96,8 @@ def up(
     ``plane`` implements the switches: "ovs", bridges of Open vSwitch, or "ebpf", programs in the
     kernel. ``guests`` are hosts that get a port for a virtual machine, and no namespace.
     ``progress`` is called before each step, and with each warning of the plan.
-    Raises ``ScenarioError``, ``PlanError`` or ``LayoutError`` if the scenario is wrong, or not
-    suitable for a lab; ``LabError``, ``StateError``, ``NamespaceError``, ``OvsError`` or
+    Raises ``ScenarioError``, ``FabricPlanError`` or ``LayoutError`` if the scenario is wrong, or
+    not suitable for a lab; ``LabError``, ``StateError``, ``NamespaceError``, ``OvsError`` or
     ``BootError`` if it cannot be brought up; everything of it is removed.
     """
     if lacking := missing(plane):

@@ -94,7 +94,7 @@ class FrameTap(AbstractContextManager["FrameTap"]):
     def check(self) -> None:
         """Check that the capture is complete.
 
-        Raises ``TapError`` if the kernel has dropped frames.
+        Raises ``CaptureIncompleteError`` if the kernel has dropped frames.
         """
         statistics = self._socket.getsockopt(_PACKET, _STATISTICS, 8)
         _, dropped = struct.unpack("=II", statistics)
