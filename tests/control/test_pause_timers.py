@@ -67,11 +67,6 @@ def test_a_vector_has_a_bit_for_every_port_that_pauses(timers: PauseTimers) -> N
     assert timers.vector(BITS, 5, 1) == 1
 
 
-def test_one_vector_for_all_classes_has_every_port_that_pauses_any(timers: PauseTimers) -> None:
-    timers.receive(4, only(6, 10), now_ns=0)
-    assert timers.vector(BITS, None, 1) == 1 << 7
-
-
 def test_the_next_end_is_that_of_the_first_timer_that_still_runs(timers: PauseTimers) -> None:
     assert timers.next_end_ns(0) is None
     timers.receive(3, Pause(1, 10), now_ns=0)
