@@ -10,13 +10,7 @@ from etherweave.control.controller.reports import ReportedEntry, ReportedTables,
 from etherweave.control.controller.roles import Beacon, ControllerState, RoleState, RoleTiming
 from etherweave.control.controller.session import SwitchSession
 from etherweave.control.controller.switch import ManagedSwitch, SwitchProgrammer, SwitchTarget
-from etherweave.control.controller.wiring import (
-    Cable,
-    ObservedWiring,
-    SwitchPort,
-    WiringFault,
-    check,
-)
+from etherweave.control.controller.wiring import Cable, ObservedWiring, SwitchPort, check
 from etherweave.control.messages import FlowCommand
 from etherweave.control.rules import (
     FabricPlan,
@@ -272,11 +266,6 @@ def test_a_cable_with_a_link_at_one_end_only_has_failed() -> None:
 def test_one_of_parallel_cables_is_named_by_its_port() -> None:
     second = {Cable(SwitchPort("s1", 3), SwitchPort("s2", 3))}
     assert wiring.names(fabric(), second) == ["s1:3 - s2"]
-
-
-def test_findings_are_counted_by_their_faults() -> None:
-    seen = ObservedWiring({}, BOTH, {}, SETTLED)
-    assert [finding.fault for finding in check(fabric(), seen)] == [WiringFault.MISSING] * 4
 
 
 PACE = RoleTiming(0.5, 1.5, 3.0)
