@@ -21,7 +21,7 @@ from etherweave.control.lab.compare import HostPair, compare
 from etherweave.control.lab.demonstration import demonstrate_in_lab
 from etherweave.control.lab.layout import LabPort
 from etherweave.control.lab.lifecycle import Lab, LabError
-from etherweave.control.lab.pauses import find_diversion, measure_pause
+from etherweave.control.lab.pauses import PauseError, find_diversion, measure_pause, paused
 from etherweave.control.lab.probes import ProbeFrame, ProbeSender
 from etherweave.control.lab.state import LabScope, StateError
 from etherweave.linux import namespaces, processes
@@ -333,9 +333,6 @@ def test_processes_in_hosts_end_with_the_lab_and_no_others(scope: LabScope) -> N
 
 
 def test_a_pause_of_a_port_that_leads_to_a_host_is_refused(scope: LabScope) -> None:
-    from etherweave.control.lab.layout import LabPort
-    from etherweave.control.lab.pauses import PauseError, paused
-
     lab = lifecycle.up(scope, "one", PAIR)
     with pytest.raises(PauseError, match="leads to a switch: none of switch0 does"):
         paused(lab.layout, LabPort(0, 1)).__enter__()
