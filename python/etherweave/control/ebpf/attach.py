@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from etherweave.control.ebpf import maps
 from etherweave.control.ebpf.maps import MapEntry, PortLink, entries
@@ -29,13 +29,6 @@ _TIMEOUT_S = 60.0
 
 class AttachError(RuntimeError):
     """bpftool, tc or mount fails; the message has its error."""
-
-
-class RuleCount(NamedTuple):
-    """Packets that a rule has matched."""
-
-    packets: int
-    octets: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +46,10 @@ class AttachedSwitch:
     name: str
     pins: Path  # Holds its maps, and the program as ``switch``.
 
-    def rules(self) -> dict[int, RuleCount]:
-        """Return the counters of every rule, by its number in the plan."""
+    def rules(self) -> dict[int, int]:
+        """Return how many packets every rule has matched, by its number in the plan."""
         rows = (row["value"] for row in self._dump("rules"))
-        return {row["number"]: RuleCount(row["packets"], row["octets"]) for row in rows}
+        return {row["number"]: row["packets"] for row in rows}
 
     def ports(self) -> dict[int, dict[str, int]]:
         """Return what ports have received, sent and dropped, by number, without idle ones.
