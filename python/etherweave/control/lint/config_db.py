@@ -110,7 +110,6 @@ class BufferProfile:
     """A buffer profile of a priority group."""
 
     name: str
-    pool: str
     xoff_bytes: int  # 0: lossy.
 
 
@@ -380,7 +379,7 @@ class _ConfigReader:
     def _profile(self, name: str) -> BufferProfile:
         entry = self._tables["BUFFER_PROFILE"][name]
         xoff = self._number(f"BUFFER_PROFILE|{name}|xoff", entry.get("xoff", "0"))
-        return BufferProfile(name, reference(entry.get("pool", "")), xoff or 0)
+        return BufferProfile(name, xoff or 0)
 
     def _queue(self, entry: Mapping[str, Any]) -> ConfiguredQueue:
         name = reference(entry.get("scheduler", ""))
@@ -391,7 +390,7 @@ class _ConfigReader:
 
     def _group(self, entry: Mapping[str, Any]) -> BufferProfile | None:
         name = reference(entry.get("profile", ""))
-        return self._profiles.get(name, None if name == "NULL" else BufferProfile(name, "", 0))
+        return self._profiles.get(name, None if name == "NULL" else BufferProfile(name, 0))
 
     def _like(self, name: str) -> ConfiguredPort:
         """Return a port, which shares what it has with one that is configured alike."""
