@@ -115,7 +115,7 @@ def message(kind: MessageType, body: bytes, xid: int) -> bytes:
 
 
 def with_xid(octets: bytes, xid: int) -> bytes:
-    """Return a message another transaction."""
+    """Return a message in another transaction."""
     return octets[:4] + xid.to_bytes(4) + octets[8:]
 
 
@@ -129,12 +129,10 @@ def flow_mod(
     return message(MessageType.FLOW_MOD, head + match(rule.match) + actions, xid)
 
 
-def flow_delete(
-    table: int, priority: int, written: bytes, *, cookie: Cookie, xid: int = 0
-) -> bytes:
+def flow_delete(table: int, priority: int, written: bytes, *, cookie: Cookie) -> bytes:
     """Write a FLOW_MOD that deletes one entry, by its match as a switch reports it."""
     head = _flow_head(table, priority, FlowCommand.DELETE_STRICT, cookie)
-    return message(MessageType.FLOW_MOD, head + written, xid)
+    return message(MessageType.FLOW_MOD, head + written, 0)
 
 
 def match(conditions: Iterable[rules.MatchField]) -> bytes:
@@ -155,21 +153,21 @@ def instructions(rule: rules.FlowRule) -> bytes:
     return meters + applied + others
 
 
-def group_mod(group: rules.Group, command: ModCommand, *, xid: int = 0) -> bytes:
+def group_mod(group: rules.Group, command: ModCommand) -> bytes:
     """Write a GROUP_MOD (7.3.4.2) of a group that selects a port by hash."""
     select = 1
     buckets = b"" if command is ModCommand.DELETE else b"".join(map(_bucket, group.ports))
     body = struct.pack("!HBxI", command, select, group.number) + buckets
-    return message(MessageType.GROUP_MOD, body, xid)
+    return message(MessageType.GROUP_MOD, body, 0)
 
 
-def meter_mod(meter: rules.Meter, command: ModCommand, *, xid: int = 0) -> bytes:
+def meter_mod(meter: rules.Meter, command: ModCommand) -> bytes:
     """Write a METER_MOD (7.3.4.4): packets per second, with a burst, one band that drops."""
     packets, burst, drop = 2, 4, 1
     body = struct.pack("!HHI", command, packets | burst, meter.number)
     if command is not ModCommand.DELETE:
         body += _METER_BAND.pack(drop, 16, meter.packets_per_s, meter.burst_packets)
-    return message(MessageType.METER_MOD, body, xid)
+    return message(MessageType.METER_MOD, body, 0)
 
 
 def barrier(xid: int) -> bytes:
