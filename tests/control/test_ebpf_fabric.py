@@ -17,6 +17,7 @@ from etherweave.control.plan import plan
 from etherweave.control.rules import FabricPlan, HostPlan, Purpose
 from etherweave.control.rules import MatchField as Field
 from etherweave.control.text import mac_text
+from etherweave.linux import namespaces
 from support.wired_namespaces import inside, namespace, pair
 
 pytestmark = pytest.mark.needs("ebpf")
@@ -69,20 +70,13 @@ def dragonfly(loaded: KernelProgram) -> Iterator[Fabric]:
                 if port.is_host or own < other:
                     pair(name, own, other)
         hosts = {end.name: cleanup.enter_context(inside(name, end.name)) for end in planned.hosts}
-        switches = {
-            switch.name: cleanup.enter_context(
-                attached(
-                    loaded,
-                    switch,
-                    {
-                        port.number: RatedInterface(f"s{numbers[switch.name]}-{port.number}", SLOW)
-                        for port in switch.ports
-                    },
-                    name,
-                )
-            )
-            for switch in planned.switches
-        }
+        cleanup.enter_context(namespaces.inside(name))
+        switches = {}
+        for switch in planned.switches:
+            own = f"s{numbers[switch.name]}"
+            numbered = (port.number for port in switch.ports)
+            plugs = {number: RatedInterface(f"{own}-{number}", SLOW) for number in numbered}
+            switches[switch.name] = cleanup.enter_context(attached(loaded, switch, plugs))
         yield Fabric(planned, switches, hosts)
 
 

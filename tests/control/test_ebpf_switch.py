@@ -49,6 +49,7 @@ from etherweave.control.rules import (
     WriteMetadata,
 )
 from etherweave.control.rules import MatchField as Field
+from etherweave.linux import namespaces
 from support.wired_namespaces import inside, namespace, output, pair
 
 pytestmark = pytest.mark.needs("ebpf")
@@ -114,7 +115,7 @@ def switch(
     bits = {port: port for port in PORTS}
     result = SwitchPlan("s1", datapath_id, (), rules, groups, meters, bits)
     plugs = {port: RatedInterface(f"p{port}", rate) for port in PORTS}
-    with attached(loaded, result, plugs, wires.namespace) as switches:
+    with namespaces.inside(wires.namespace), attached(loaded, result, plugs) as switches:
         yield switches
 
 
@@ -420,7 +421,8 @@ def test_a_missing_interface_is_named(loaded: KernelProgram, wires: Wires) -> No
     empty = SwitchPlan("s1", 1, (), (), (), (), {})
     with (
         pytest.raises(AttachError, match="s1: no interface nothing"),
-        attached(loaded, empty, {1: RatedInterface("nothing", SLOW)}, wires.namespace),
+        namespaces.inside(wires.namespace),
+        attached(loaded, empty, {1: RatedInterface("nothing", SLOW)}),
     ):
         pass
 

@@ -94,22 +94,18 @@ def kernel_program() -> Iterator[KernelProgram]:
 
 @contextlib.contextmanager
 def attached(
-    kernel: KernelProgram,
-    switch: SwitchPlan,
-    interfaces: Mapping[int, RatedInterface],
-    namespace: str | None = None,
+    kernel: KernelProgram, switch: SwitchPlan, interfaces: Mapping[int, RatedInterface]
 ) -> Iterator[AttachedSwitch]:
-    """Run a switch between interfaces; detach it at the end.
+    """Run a switch between interfaces of the caller's namespace; detach it at the end.
 
-    ``interfaces`` are by port number, in ``namespace``; by default that of the caller. Raises
-    ``MapError`` if the plan needs what the program does not support; ``AttachError`` if an
-    interface is missing, or the kernel rejects the program.
+    ``interfaces`` are by port number. Raises ``MapError`` if the plan needs what the program does
+    not support; ``AttachError`` if an interface is missing, or the kernel rejects the program.
     """
-    inside = ["-n", namespace] if namespace else []
-    indices = _indices(namespace)
+    with Links() as links:
+        indices = links.indices()
     absent = [interface.name for interface in interfaces.values() if interface.name not in indices]
     if absent:
-        raise AttachError(f"{switch.name}: no interface {absent[0]} in {namespace or 'here'}")
+        raise AttachError(f"{switch.name}: no interface {absent[0]}")
     wires = {
         port: PortLink(indices[interface.name], interface.bits_per_s)
         for port, interface in interfaces.items()
@@ -122,10 +118,10 @@ def attached(
         run(*load, "type", "classifier", "pinmaps", str(pins))
         run("bpftool", "batch", "file", "-", text=batch(pins, filled))
         for interface in interfaces.values():
-            run("tc", *inside, "qdisc", "add", "dev", interface.name, "clsact")
-            cleanup.callback(_detach, inside, interface.name)
+            run("tc", "qdisc", "add", "dev", interface.name, "clsact")
+            cleanup.callback(_detach, interface.name)
             place = ["dev", interface.name, "ingress", "bpf", "da", "pinned", str(pins / "switch")]
-            run("tc", *inside, "filter", "add", *place)
+            run("tc", "filter", "add", *place)
         yield AttachedSwitch(switch.name, pins)
 
 
@@ -161,16 +157,10 @@ def batch(pins: Path, filled: Sequence[MapEntry]) -> str:
     )
 
 
-def _indices(namespace: str | None) -> dict[str, int]:
-    place = namespaces.inside(namespace) if namespace else contextlib.nullcontext()
-    with place, Links() as links:
-        return links.indices()
-
-
-def _detach(inside: Sequence[str], interface: str) -> None:
+def _detach(interface: str) -> None:
     # The program may be gone already, together with its interface.
     with contextlib.suppress(AttachError):
-        run("tc", *inside, "qdisc", "del", "dev", interface, "clsact")
+        run("tc", "qdisc", "del", "dev", interface, "clsact")
 
 
 def _remove(pins: Path) -> None:
