@@ -263,9 +263,8 @@ def test_interfaces_become_ports_of_bridges_and_outlive_them() -> None:
     own = f"ewov{os.getpid() % 10**6}"
     names = [f"{own}{end}" for end in "ab"]
     subprocess.run(["ip", "link", "add", names[0], "type", "veth", "peer", names[1]], check=True)
-    wiring = dataclasses.replace(
-        bridges.bridge_names(PLAN, prefix=f"{own}s"), interfaces={("leaf0", 1): names[0]}
-    )
+    made = {"leaf0": f"{own}s0", "leaf1": f"{own}s1"}
+    wiring = bridges.BridgeNames(made, {("leaf0", 1): names[0]})
     try:
         with running(Datapath.NETDEV) as daemons:
             bridges.build(daemons, PLAN, wiring)
@@ -275,7 +274,7 @@ def test_interfaces_become_ports_of_bridges_and_outlive_them() -> None:
             assert sorted(ports) == sorted([names[0], *links]), (
                 "a host without interface has no port"
             )
-            for bridge in wiring.bridges.values():
+            for bridge in made.values():
                 daemons.configure("del-br", bridge)
         assert Path(f"/sys/class/net/{names[0]}").exists()
     finally:

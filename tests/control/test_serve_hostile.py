@@ -47,10 +47,10 @@ def serves_the_others(running: Running) -> None:
         assert (good.added, good.committed) == (RULES, 1)
 
 
-def speak(running: Running, octets: bytes, timeout_s: float = 5.0) -> bytes:
+def speak(running: Running, octets: bytes) -> bytes:
     """Send octets, and read until the controller ends the connection."""
     address = ("127.0.0.1", running.controller.port)
-    with socket.create_connection(address, timeout=timeout_s) as peer:
+    with socket.create_connection(address, timeout=5) as peer:
         with contextlib.suppress(ConnectionError):
             peer.sendall(octets)
         answer = b""

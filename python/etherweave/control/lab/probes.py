@@ -74,10 +74,7 @@ class FrameTap(AbstractContextManager["FrameTap"]):
                 yield ObservedFrame(end, kind == socket.PACKET_OUTGOING, octets)
 
     def await_frames(
-        self,
-        is_enough: Callable[[list[ObservedFrame]], bool],
-        limit_s: float,
-        quiet_s: float = 0.05,
+        self, is_enough: Callable[[list[ObservedFrame]], bool], limit_s: float, quiet_s: float
     ) -> list[ObservedFrame]:
         """Capture until a condition and a silence, or the end of the time."""
         frames_read: list[ObservedFrame] = []

@@ -31,9 +31,9 @@ class BridgeNames:
         return self.interfaces.get((switch, number), f"{self.bridges[switch]}-{number}")
 
 
-def bridge_names(plan: FabricPlan, prefix: str = "s") -> BridgeNames:
+def bridge_names(plan: FabricPlan) -> BridgeNames:
     """Name the bridges of a plan s0, s1, s2."""
-    return BridgeNames({node.name: f"{prefix}{index}" for index, node in enumerate(plan.switches)})
+    return BridgeNames({node.name: f"s{index}" for index, node in enumerate(plan.switches)})
 
 
 def build(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
