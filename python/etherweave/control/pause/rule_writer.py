@@ -69,7 +69,8 @@ class RuleWriter(AbstractContextManager["RuleWriter"]):
         try:
             self._socket.settimeout(HELLO_TIMEOUT_S)
             self._socket.connect(path)
-            self._greet()
+            self._write(message(MessageType.HELLO, b"", self._next()))
+            self._await(MessageType.HELLO)
         except OSError as error:
             self._socket.close()
             raise RuleWriterError(f"{address}: {error.strerror or error}") from None
@@ -99,13 +100,8 @@ class RuleWriter(AbstractContextManager["RuleWriter"]):
 
     def settle(self) -> None:
         """Wait until the switch has processed all messages."""
-        xid = self._next()
-        self._write(message(MessageType.BARRIER_REQUEST, b"", xid))
+        self._write(message(MessageType.BARRIER_REQUEST, b"", self._next()))
         self._await(MessageType.BARRIER_REPLY)
-
-    def _greet(self) -> None:
-        self._write(message(MessageType.HELLO, b"", self._next()))
-        self._await(MessageType.HELLO)
 
     def _await(self, kind: MessageType) -> None:
         end_s = time.monotonic() + HELLO_TIMEOUT_S

@@ -101,7 +101,7 @@ class PauseVectors:
 
     def __init__(self, switch: SwitchPlan) -> None:
         self._bits = switch.pause_bits
-        self._writers = _vector_rules(switch)
+        self._writers = list(_vector_rules(switch))
         if not self._writers:
             raise VectorError(
                 f"{switch.name}: no rule writes a pause vector; "
@@ -127,13 +127,9 @@ class PauseVectors:
         return [writer.writing(vector) for writer, vector, last in now if vector != last]
 
 
-def _vector_rules(switch: SwitchPlan) -> list[VectorRule]:
+def _vector_rules(switch: SwitchPlan) -> Iterator[VectorRule]:
     rules = [rule for rule in switch.rules if rule.purpose is Purpose.PAUSE_VECTOR]
     by_class = any(rule.matched("vlan_pcp") is not None for rule in rules)
-    return list(_each(rules, by_class, switch))
-
-
-def _each(rules: list[FlowRule], by_class: bool, switch: SwitchPlan) -> Iterator[VectorRule]:
     lossless = {rule.matched("vlan_pcp") for rule in switch.rules if rule.table == CLASS_TABLE}
     for rule in rules:
         priority = rule.matched("vlan_pcp")
