@@ -73,7 +73,6 @@ class Controller:
         _redirect_library_log(log)
         self._server = switch_server(options, self, log)
         self.port = self._server.port
-        self._exporter: Exporter | None = None
 
     # Called by the threads of sessions.
 
@@ -148,15 +147,16 @@ class Controller:
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
         """Listen for switches; end their connections afterwards."""
+        exporter: Exporter | None = None
         try:
             if self._options.metrics_port is not None:
-                self._exporter = Exporter(self._options.metrics_port, self)
+                exporter = Exporter(self._options.metrics_port, self)
         except OSError as error:
             self._server.close_sockets()
             reason = f"127.0.0.1:{self._options.metrics_port}: {error.strerror}"
             raise server.ListenError(reason) from None
         self._server.open()
-        metrics = self._exporter.port if self._exporter else None
+        metrics = exporter.port if exporter else None
         self._log.write(
             "listening", host=self._options.host, port=self.port, tls=self._options.tls is not None,
             metrics_port=metrics, plan=f"{self.fingerprint:08x}", switches=len(self.switches),
@@ -164,8 +164,8 @@ class Controller:
         try:
             yield
         finally:
-            if self._exporter:
-                self._exporter.close()
+            if exporter:
+                exporter.close()
             self._server.close()
             workers = [switch.worker for switch in self.switches.values()]
             for worker in (*workers, self._planning):
@@ -250,7 +250,8 @@ class Controller:
         if now.state is ControllerState.STANDBY or now_s < self._beacon_s:
             return
         self._beacon_s = now_s + self._options.pace.beacon_s
-        octets = packet_out(CONTROLLER, beacon_frame(roles.beacon(now)))
+        beacon = roles.Beacon(now.controller, now.state, now.generation)
+        octets = packet_out(CONTROLLER, beacon_frame(beacon))
         for session in self.connected_switches().values():
             session.post(octets)
 

@@ -118,10 +118,5 @@ def claim_above(standing: RoleState, generation: int, now_s: float) -> RoleState
     return claim(with_generation(standing, generation), now_s)
 
 
-def beacon(standing: RoleState) -> Beacon:
-    """Return the beacon of a state."""
-    return Beacon(standing.controller, standing.state, standing.generation)
-
-
 def _rank(standing: RoleState) -> tuple[int, int]:
     return standing.generation, standing.controller
