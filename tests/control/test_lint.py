@@ -49,6 +49,10 @@ def test_what_is_exported_is_right_as_a_whole_and_file_by_file(scenario: str) ->
             assert set(found({name: text})) == alone, name
 
 
+FIRST = "group0.switch0/config_db.json"
+"""A switch of a dragonfly."""
+
+
 def test_a_deadlock_free_dragonfly_is_right() -> None:
     assert found(dragonfly()) == {}
 
@@ -85,10 +89,7 @@ def wide_tree() -> tuple[tuple[str, str], ...]:
 
 @pytest.mark.parametrize("case", SONIC, ids=IDS)
 def test_few_ports_of_a_kind_stand_for_all(case: Mistake, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = dict(wide_tree())
-    tables = json.loads(written[LEAF])
-    case.spoil(tables)
-    written[LEAF] = json.dumps(tables)
+    written = edited(LEAF, case.spoil, dict(wide_tree()))
     site = lint.read(written)
     assert any(len(switch.repeated) >= 5 for switch in site.switches)
     monkeypatch.setattr(config_db, "SAMPLES", 100)
@@ -118,12 +119,11 @@ def test_without_the_scenario_most_switches_are_right_and_with_a_tie_none_is() -
 
 
 def test_lossless_classes_that_a_proof_takes_apart_must_be_apart() -> None:
-    written = dragonfly()
-    (name, *_) = [name for name in written if name.endswith("config_db.json")]
-    tables = json.loads(written[name])
-    for table in ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE"):
-        tables[table]["ETHERWEAVE"]["4"] = "3"
-    (result,) = found(written | {name: json.dumps(tables)})["deadlock"]
+    def join(tables: Tables) -> None:
+        for table in ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE"):
+            tables[table]["ETHERWEAVE"]["4"] = "3"
+
+    (result,) = found(edited(FIRST, join, dragonfly()))["deadlock"]
     assert result.found == "lossless priorities 3, 4 have 1 queues of their own"
     assert result.expected == "2, which minimal needs"
 
@@ -136,10 +136,8 @@ def test_only_priorities_that_frames_are_raised_to_count_where_there_are_such() 
     }
     written = files(policy(scenario, options=WHOLE), "sonic")
     assert set(found(written)) == {"default"}
-    name = next(name for name in written if name.endswith("config_db.json"))
-    tables = json.loads(written[name])
-    tables["MAP_PFC_PRIORITY_TO_QUEUE"]["ETHERWEAVE"]["4"] = "3"
-    (result,) = found(written | {name: json.dumps(tables)})["deadlock"]
+    join = put("MAP_PFC_PRIORITY_TO_QUEUE", "ETHERWEAVE", "4", "3")
+    (result,) = found(edited(FIRST, join, written))["deadlock"]
     assert result.found == "lossless priorities 3, 4 have 1 queues of their own"
     assert result.expected.startswith("2, which ")
 
@@ -379,10 +377,9 @@ def test_what_vendors_write_is_right() -> None:
 
 def test_without_a_table_of_ports_the_fabric_says_which_are_missing() -> None:
     written = dict(files(policy(SCENARIO), "sonic"))
-    tables = json.loads(written[LEAF])
-    assert "PORT" not in tables and "ports" not in found(written)
-    tables["PFC_WD"]["Ethernet999"] = {"action": "drop"}
-    (finding,) = found(written | {LEAF: json.dumps(tables)})["ports"]
+    assert "PORT" not in json.loads(written[LEAF]) and "ports" not in found(written)
+    change = put("PFC_WD", "Ethernet999", "action", "drop")
+    (finding,) = found(edited(LEAF, change, written))["ports"]
     assert (finding.found, finding.places[0].place) == (
         "not a port of the switch",
         "PFC_WD|Ethernet999",

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,12 +10,11 @@ from etherweave.control import lint
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import PolicyError, SonicForm
+from support.linted import WHOLE, Tables, edited, found
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "trimming.toml"
-WHOLE = ExportOptions(sonic=SonicForm(is_whole=True))
 FILE = "switch0/config_db.json"
 ACTION = "packet_discard_action"
-Tables = dict[str, Any]
 
 
 def exported(**trimming: int) -> dict[str, str]:
@@ -26,11 +24,7 @@ def exported(**trimming: int) -> dict[str, str]:
 
 def faults(change: Callable[[Tables], object], **trimming: int) -> list[tuple[str, str, str]]:
     """Return place, text and expectation of each finding of the rule after a change."""
-    written = exported(**trimming)
-    tables = json.loads(written[FILE])
-    change(tables)
-    rows = lint.lint(lint.read(written | {FILE: json.dumps(tables)}))
-    own = (row for row in rows if row.rule == "trimming")
+    own = found(edited(FILE, change, exported(**trimming))).get("trimming", [])
     return [(place.place, row.found, row.expected) for row in own for place in row.places]
 
 

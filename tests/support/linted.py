@@ -1,7 +1,7 @@
 """Configurations for tests of the linter: a fabric that passes, and ways to spoil it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -44,11 +44,14 @@ def found(written: Files) -> dict[str, list[lint.LintFinding]]:
     return by_rule
 
 
-def edited(file: str, change: Callable[[Tables], object]) -> Files:
-    written = tree()
-    tables = json.loads(written[file])
+def edited(
+    file: str, change: Callable[[Tables], object], written: Mapping[str, str] | None = None
+) -> Files:
+    """Change the tables of a file; by default one of :func:`tree`."""
+    before = written or tree()
+    tables = json.loads(before[file])
     change(tables)
-    return written | {file: json.dumps(tables)}
+    return {**before, file: json.dumps(tables)}
 
 
 def put(table: str, key: str, field: str, value: object) -> Callable[[Tables], object]:
