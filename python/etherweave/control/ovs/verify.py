@@ -91,25 +91,15 @@ def verify(
 
     Raises ``OvsError`` if Open vSwitch is missing, or rejects a command.
     """
-    with running(Datapath.DUMMY, options.keep) as daemons:
-        return examine(daemons, planned, options, factory or {}, progress)
-
-
-def examine(
-    daemons: Daemons,
-    planned: PlannedDeployment,
-    options: VerifyOptions,
-    factory: Mapping[str, int],
-    progress: VerifyProgress,
-) -> VerifyReport:
-    """Verify a plan on running daemons without bridges."""
-    start_s = time.monotonic()
     wiring = bridges.bridge_names(planned.plan)
-    differences = _build(daemons, planned, wiring, progress)
-    built_s = time.monotonic()
-    tally = FrameTally(case_context(planned, factory, options.seed))
-    with Oracle(daemons.control, planned.plan, wiring) as oracle:
-        _follow(oracle, tally, options, partial(_pause, daemons, planned, wiring), progress)
+    tally = FrameTally(case_context(planned, factory or {}, options.seed))
+    with running(Datapath.DUMMY, options.keep) as daemons:
+        start_s = time.monotonic()
+        differences = _build(daemons, planned, wiring, progress)
+        built_s = time.monotonic()
+        with Oracle(daemons.control, planned.plan, wiring) as oracle:
+            _follow(oracle, tally, options, partial(_pause, daemons, planned, wiring), progress)
+        end_s = time.monotonic()
     return VerifyReport(
         {kind: tally.followed[kind] for kind in FrameKind if tally.followed[kind]},
         tuple(tally.findings),
@@ -117,7 +107,7 @@ def examine(
         dict(sum((Counter(counts(switch)) for switch in planned.plan.switches), Counter())),
         len(tally.matched),
         built_s - start_s,
-        time.monotonic() - built_s,
+        end_s - built_s,
     )
 
 
