@@ -13,7 +13,6 @@ from etherweave.control.dmp.request import (
     SendFrame,
 )
 from etherweave.control.ovs import bridges, load
-from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.ovs.oracle import ControlSocket
 from etherweave.control.plan import plan
 from etherweave.control.rules import HostPlan
@@ -51,13 +50,11 @@ def assigned(ask: ControlSocket, port: str, capture: Path, address: int) -> int:
 
 def test_every_host_is_given_its_address_and_no_other_port_receives_it(tmp_path: Path) -> None:
     planned = plan(SCENARIO).plan
-    wiring = bridges.bridge_names(planned)
 
     def port(host: HostPlan) -> str:
         return wiring.port(host.switch, host.port)
 
-    with running(Datapath.DUMMY) as daemons:
-        bridges.build(daemons, planned, wiring)
+    with bridges.built(planned) as (daemons, wiring):
         load.load(daemons, planned, wiring)
         captures = {host: tmp_path / f"{host.name}.pcap" for host in planned.hosts}
         for host, capture in captures.items():

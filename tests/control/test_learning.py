@@ -20,7 +20,6 @@ from etherweave.control.controller.learning_trial import learned_ends, planned_e
 from etherweave.control.controller.log import EventLog
 from etherweave.control.controller.wiring import ObservedWiring, SwitchPort
 from etherweave.control.ovs import bridges, daemons
-from etherweave.control.ovs.daemons import Datapath
 from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import FabricPlan, Output, SwitchPlan
 from support import command_line
@@ -159,14 +158,12 @@ def renumbered(made: FabricPlan) -> FabricPlan:
 @pytest.mark.needs("ovs")
 def test_an_unknown_fabric_is_learned_planned_and_installed(tmp_path: Path) -> None:
     there = renumbered(plan({"topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}}}).plan)
-    wiring = bridges.bridge_names(there)
 
     def connect(port: int) -> None:
         for bridge in wiring.bridges.values():
             ovs.configure("set-controller", bridge, f"tcp:127.0.0.1:{port}")
 
-    with daemons.running(Datapath.DUMMY) as ovs:
-        bridges.build(ovs, there, wiring)
+    with bridges.built(there) as (ovs, wiring):
         learner = FabricLearner(QUICK, EventLog(RecordedLog()))
         connect(learner.port)
         fabric = learner.learn(6, 20, threading.Event())

@@ -11,7 +11,6 @@ from etherweave.control import text
 from etherweave.control.ebpf.maps import MapError, entries
 from etherweave.control.ovs import bridges, load
 from etherweave.control.ovs.cases import FrameKind
-from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.ovs.verify import VerifyOptions, verify
 from etherweave.control.plan import FabricPlanError, PlannedDeployment, counts, plan
 from etherweave.control.rules import FlowRule, GoTo, Purpose, SwitchPlan
@@ -172,9 +171,7 @@ def test_open_vswitch_accepts_the_rules_and_forwards_all_frames_as_designed(
 @pytest.mark.needs("ovs")
 def test_a_bridge_speaks_openflow_1_0_only_and_a_changed_rule_is_a_difference() -> None:
     made = planned(SQUARE).plan
-    wiring = bridges.bridge_names(made)
-    with running(Datapath.DUMMY) as daemons:
-        bridges.build(daemons, made, wiring)
+    with bridges.built(made) as (daemons, wiring):
         load.load(daemons, made, wiring)
         bridge, switch = wiring.bridges[made.switches[0].name], made.switches[0]
         assert load.differences(daemons, bridge, switch) == []

@@ -93,8 +93,7 @@ NOBODY = 65534
 
 @pytest.fixture(scope="module")
 def built() -> Iterator[Daemons]:
-    with running(Datapath.DUMMY) as daemons:
-        bridges.build(daemons, PLAN, WIRING)
+    with bridges.built(PLAN) as (daemons, _):
         yield daemons
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from etherweave.control import reaction
-from etherweave.control.ovs.bridges import bridge_names, build
-from etherweave.control.ovs.daemons import Datapath, run, running
-from etherweave.control.ovs.load import install
+from etherweave.control.ovs.bridges import built
+from etherweave.control.ovs.daemons import run
+from etherweave.control.ovs.load import load
 from etherweave.control.pause.frame import ClassPause, Pause, PauseFrame, encode
 from etherweave.control.plan import plan
 from etherweave.control.reaction import DataPlane, ReactionError, TimeSpread, measure, summary
@@ -182,10 +182,8 @@ def test_an_agent_moves_the_vector_of_a_planned_switch_and_clears_it(
     scenario.write_text(f'{text}pauses = "{pauses}"\n', encoding="utf-8")
     planned = plan(scenario).plan
     name = planned.switches[0].name
-    with running(Datapath.DUMMY) as daemons:
-        build(daemons, planned, wired := bridge_names(planned))
-        for switch in planned.switches:
-            install(daemons, wired.bridges[switch.name], switch)
+    with built(planned) as (daemons, wired):
+        load(daemons, planned, wired)
         address = daemons.management(wired.bridges[name])
         words = ["--switch", name, "--connect", address, "--port", "3=lo", "--rate", "1Mb/s"]
         started = subprocess.Popen(

@@ -10,7 +10,6 @@ from etherweave.control.dmp.capture import frames
 from etherweave.control.ebpf.maps import MapError, entries
 from etherweave.control.ovs import bridges
 from etherweave.control.ovs.cases import FrameKind
-from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.ovs.oracle import ControlSocket
 from etherweave.control.ovs.verify import VerifyOptions, verify
 from etherweave.control.plan import PlannedDeployment, plan
@@ -97,7 +96,6 @@ def test_requests_reach_the_controller_only(addresses: str) -> None:
 @pytest.mark.parametrize("addresses", ["dmp", "rewrite"])
 def test_the_controller_answers_by_the_port_of_the_request(tmp_path: Path, addresses: str) -> None:
     made = planned(addresses=addresses).plan
-    wiring = bridges.bridge_names(made)
     asking, target = made.hosts[0], made.hosts[7]
     assert asking.ipv4 is not None and target.ipv4 is not None
     own = FACTORY["host0"] if addresses == "rewrite" else asking.mac
@@ -105,8 +103,7 @@ def test_the_controller_answers_by_the_port_of_the_request(tmp_path: Path, addre
     # The hierarchical address, also where switches rewrite frames.
     answer = arp(2, target.mac, target.ipv4, own, asking.ipv4, own)
     captures = {host.name: tmp_path / f"{host.name}.pcap" for host in made.hosts}
-    with running(Datapath.DUMMY) as ovs, controlled(made) as controller:
-        bridges.build(ovs, made, wiring)
+    with bridges.built(made) as (ovs, wiring), controlled(made) as controller:
         for host in made.hosts:
             setting = f"options:tx_pcap={captures[host.name]}"
             ovs.configure("set", "interface", wiring.port(host.switch, host.port), setting)

@@ -11,7 +11,7 @@ import pytest
 from etherweave.control import text
 from etherweave.control.ovs import bridges, daemons, load
 from etherweave.control.ovs.bridges import BridgeNames
-from etherweave.control.ovs.daemons import Daemons, Datapath
+from etherweave.control.ovs.daemons import Daemons
 from etherweave.control.plan import plan
 from etherweave.control.rules import FabricPlan, Purpose
 from support.controlled import Running, controlled
@@ -65,9 +65,7 @@ class Lab(NamedTuple):
 @pytest.fixture
 def lab() -> Iterator[Lab]:
     fabric_plan = planner([])
-    with daemons.running(Datapath.DUMMY) as ovs:
-        wiring = bridges.bridge_names(fabric_plan)
-        bridges.build(ovs, fabric_plan, wiring)
+    with bridges.built(fabric_plan) as (ovs, wiring):
         yield Lab(ovs, fabric_plan, wiring)
 
 

@@ -16,7 +16,7 @@ from etherweave.cli.control import verify as verb
 from etherweave.control import rules
 from etherweave.control.ovs import bridges, load
 from etherweave.control.ovs.cases import FrameKind, case_context, pairs, services, unicasts
-from etherweave.control.ovs.daemons import Daemons, Datapath, running
+from etherweave.control.ovs.daemons import Daemons
 from etherweave.control.ovs.judgement import FrameFinding
 from etherweave.control.ovs.oracle import Oracle
 from etherweave.control.ovs.verify import FrameTally, VerifyOptions, VerifyReport, verify
@@ -164,9 +164,8 @@ def test_all_pairs_of_the_dragonfly_of_the_paper_go_where_they_must() -> None:
 @pytest.fixture(scope="module")
 def built() -> Iterator[tuple[Daemons, PlannedDeployment]]:
     made = planned(SMALL)
-    with running(Datapath.DUMMY) as daemons:
-        bridges.build(daemons, made.plan, bridges.bridge_names(made.plan))
-        load.load(daemons, made.plan, bridges.bridge_names(made.plan))
+    with bridges.built(made.plan) as (daemons, wiring):
+        load.load(daemons, made.plan, wiring)
         yield daemons, made
 
 

@@ -8,7 +8,6 @@ from etherweave.control.controller.learning import FabricLearner, LearnedFabric
 from etherweave.control.controller.log import EventLog
 from etherweave.control.controller.server import ControllerOptions
 from etherweave.control.ovs import bridges
-from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.rules import FabricPlan
 
 WAIT_S = 60.0  # Longest wait for all switches [s].
@@ -24,9 +23,7 @@ def learn_in_bridges(plan: FabricPlan) -> set[frozenset[PortEnd]]:
     learned. Raises ``LearningError`` if switches do not connect, or their wiring is no list of
     cables; ``OvsError`` if Open vSwitch is missing, or rejects a command.
     """
-    with running(Datapath.DUMMY) as ovs:
-        wiring = bridges.bridge_names(plan)
-        bridges.build(ovs, plan, wiring)
+    with bridges.built(plan) as (ovs, wiring):
         learner = FabricLearner(
             ControllerOptions(port=0, probe_s=_PROBE_S), EventLog(io.StringIO())
         )

@@ -6,10 +6,11 @@ are network interfaces. Hosts are dummy ports, or the interfaces that the caller
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 
-from etherweave.control.ovs.daemons import Daemons, Datapath, OvsError
+from etherweave.control.ovs.daemons import Daemons, Datapath, OvsError, running
 from etherweave.control.rules import FabricPlan, PortPlan, SwitchPlan
 
 PROTOCOLS = {"openflow13": "OpenFlow13,OpenFlow14,OpenFlow15", "openflow10": "OpenFlow10"}
@@ -34,6 +35,18 @@ class BridgeNames:
 def bridge_names(plan: FabricPlan) -> BridgeNames:
     """Name the bridges of a plan s0, s1, s2."""
     return BridgeNames({node.name: f"s{index}" for index, node in enumerate(plan.switches)})
+
+
+@contextmanager
+def built(plan: FabricPlan) -> Iterator[tuple[Daemons, BridgeNames]]:
+    """Run an Open vSwitch with the bridges of a plan, without interfaces and rules; then end it.
+
+    Raises ``OvsError`` if Open vSwitch is missing, or rejects a command.
+    """
+    wiring = bridge_names(plan)
+    with running(Datapath.DUMMY) as daemons:
+        build(daemons, plan, wiring)
+        yield daemons, wiring
 
 
 def build(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from etherweave.control.ovs import bridges
-from etherweave.control.ovs.daemons import Daemons, Datapath, running
+from etherweave.control.ovs.daemons import Daemons
 from etherweave.control.ovs.oracle import ControlSocket, datapath_ports
 from etherweave.control.ovs.trace import parse
 from etherweave.control.rules import FabricPlan
@@ -60,9 +60,7 @@ def flood(plan: FabricPlan, room: int, frames: int, seed: int = 1) -> FloodingTr
     """
     _check(plan, room)
     hosts, chance = range(len(plan.hosts)), random.Random(seed)
-    wiring = bridges.bridge_names(plan)
-    with running(Datapath.DUMMY) as daemons:
-        bridges.build(daemons, plan, wiring)
+    with bridges.built(plan) as (daemons, wiring):
         _set_room(daemons, wiring, max(len(hosts), ROOM_MIN))
         with ControlSocket(daemons.control) as control:
             fabric = _LearningFabric(control, plan, wiring)
