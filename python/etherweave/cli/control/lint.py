@@ -18,13 +18,13 @@ from etherweave.cli.exits import FAILED, USAGE, mistakes, os_error, print_error,
 from etherweave.cli.parameters import AsJson
 from etherweave.control import lint as linter
 from etherweave.control.lint import sarif
+from etherweave.control.lint.comparison import shown
 from etherweave.control.qos.nos import FABRIC
 
 SUFFIXES = (".json", ".sh", ".cfg", ".conf", ".yaml", ".yml")
 """Suffixes of files in a directory that may be configurations."""
 SIZE_MAX = 64 * 2**20  # A configuration is smaller [B].
 FABRIC_SIZE_MAX = 512 * 2**20  # The policy of a fabric is smaller: 225 MB for 300,000 hosts [B].
-PLACES_SHOWN = 3
 BROKEN_MAX = 20
 """Most files that cannot be read beside which others are checked: more are no configurations."""
 COMMANDS_SHOWN = 8
@@ -191,19 +191,11 @@ def _unread(file: linter.UnreadFile) -> str:
         return f"not read: a configuration of {file.system}"
     if not file.commands:
         return "not read; the linter knows SONiC, Onyx, EOS, NVUE, and scripts of hosts"
-    more = len(file.commands) - COMMANDS_SHOWN
-    shown = ", ".join(file.commands[:COMMANDS_SHOWN])
-    return f"not read: {shown}" + (f" and {more} more" if more > 0 else "")
+    return f"not read: {shown(file.commands, COMMANDS_SHOWN)}"
 
 
 def _plain(finding: linter.LintFinding) -> dict[str, object]:
     return {**asdict(finding), "places": [place._asdict() for place in finding.places]}
-
-
-def _shown(places: list[str]) -> str:
-    """Write the first places of a file, and how many there are besides."""
-    more = len(places) - PLACES_SHOWN
-    return ", ".join(places[:PLACES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _print(site: linter.Configurations, findings: list[linter.LintFinding], broken: int) -> None:
@@ -212,9 +204,9 @@ def _print(site: linter.Configurations, findings: list[linter.LintFinding], brok
         for file, place in finding.places:
             files.setdefault(file, []).append(place)
         (first, places), *others = files.items()
-        print(f"{first}: {_shown(places)}: {finding.found}; expected {finding.expected}")
+        print(f"{first}: {shown(places)}: {finding.found}; expected {finding.expected}")
         for file, places in others:
-            print(f"    also {file}: {_shown(places)}")
+            print(f"    also {file}: {shown(places)}")
         print(f"    {finding.severity}, {finding.rule}: {finding.why}")
     counts = f"{counted(len(site.switches), 'switch')}, {counted(len(site.hosts), 'host')}"
     lost = broken + sum(not text.commands for text in site.unread)

@@ -4,7 +4,7 @@ A value that more than half of them have is right, and the others are wrong. Wit
 neither is: a finding says what each has, and which value agrees with maps and marks, if one does.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -89,6 +89,10 @@ def majority(values: Collection[Hashable]) -> Hashable:
 
 
 def _listed(places: list[LintPlace]) -> str:
-    names = [place.place for place in places[:PLACES_SHOWN]]
-    more = len(places) - len(names)
-    return f"on {', '.join(names)}" + (f" and {more} more" if more else "")
+    return f"on {shown([place.place for place in places])}"
+
+
+def shown(names: Sequence[str], most: int = PLACES_SHOWN) -> str:
+    """Write the first names, and how many there are besides."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
