@@ -42,6 +42,10 @@ def rewritten(frame: bytes, source: int) -> bytes:
     return frame[:6] + source.to_bytes(6) + frame[12:]
 
 
+def answer(frame: bytes, source: int, **marks: bool) -> ReceivedFrame:
+    return ReceivedFrame(rewritten(frame, source), **marks)
+
+
 def source_of(octets: bytes) -> int:
     frame = decode(octets)
     assert isinstance(frame, DmpFrame)
@@ -65,7 +69,7 @@ def exhausted(request: AddressRequest) -> FailedRequest:
 def test_the_new_source_of_the_frame_is_the_address() -> None:
     request, frame = started()
     assert source_of(frame) == FACTORY
-    assert request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.25) is None
+    assert request.receive(answer(frame, HIERARCHICAL), 0.25) is None
     assert request.deadline_s == 0.25 + 0.5
     assert request.wake(0.74) is None
     assert request.wake(0.75) == AssignedAddress(HIERARCHICAL, 1, 0.25)
@@ -73,8 +77,8 @@ def test_the_new_source_of_the_frame_is_the_address() -> None:
 
 def test_the_destination_does_not_matter() -> None:
     request, frame = started()
-    answer = HIERARCHICAL.to_bytes(6) + rewritten(frame, HIERARCHICAL)[6:]
-    request.receive(ReceivedFrame(answer, is_for_another=True), 0.1)
+    octets = HIERARCHICAL.to_bytes(6) + rewritten(frame, HIERARCHICAL)[6:]
+    request.receive(ReceivedFrame(octets, is_for_another=True), 0.1)
     assert request.wake(0.6) == AssignedAddress(HIERARCHICAL, 1, 0.1)
 
 
@@ -111,21 +115,21 @@ def test_every_frame_has_a_nonce_of_its_own() -> None:
 def test_a_lost_answer_is_asked_for_again() -> None:
     request, _ = started()
     frame = sent(request.wake(1.0))
-    request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 1.5)
+    request.receive(answer(frame, HIERARCHICAL), 1.5)
     assert request.wake(2.0) == AssignedAddress(HIERARCHICAL, 2, 0.5)
 
 
 def test_an_answer_said_twice_is_one_answer() -> None:
     request, frame = started()
     for now_s in (0.1, 0.2, 0.3):
-        assert request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), now_s) is None
+        assert request.receive(answer(frame, HIERARCHICAL), now_s) is None
     assert request.wake(0.6) == AssignedAddress(HIERARCHICAL, 1, 0.1)
 
 
 def test_two_answers_are_a_conflict_that_names_both() -> None:
     request, frame = started()
-    request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.1)
-    failure = failed(request.receive(ReceivedFrame(rewritten(frame, OTHER)), 0.2))
+    request.receive(answer(frame, HIERARCHICAL), 0.1)
+    failure = failed(request.receive(answer(frame, OTHER), 0.2))
     assert failure.reason is FailureReason.CONFLICT
     assert "02:01:00:00:00:07 and 02:02:00:00:00:03" in failure.detail
 
@@ -134,11 +138,9 @@ def test_two_answers_are_a_conflict_that_names_both() -> None:
 def test_an_unfit_answer_contradicts_a_fit_one(first: int) -> None:
     second = HIERARCHICAL + FACTORY + 1 - first
     request, frame = started()
-    assert request.receive(ReceivedFrame(rewritten(frame, first)), 0.1) is None
-    assert (
-        failed(request.receive(ReceivedFrame(rewritten(frame, second)), 0.2)).reason
-        is FailureReason.CONFLICT
-    )
+    assert request.receive(answer(frame, first), 0.1) is None
+    failure = failed(request.receive(answer(frame, second), 0.2))
+    assert failure.reason is FailureReason.CONFLICT
 
 
 def mutilated(change: Callable[[bytes], bytes]) -> Callable[[bytes], ReceivedFrame]:
@@ -149,18 +151,12 @@ def mutilated(change: Callable[[bytes], bytes]) -> Callable[[bytes], ReceivedFra
     ("received", "result"),
     [
         (lambda frame: ReceivedFrame(frame), RejectReason.REFLECTED),
-        (
-            lambda frame: ReceivedFrame(rewritten(frame, HIERARCHICAL), is_outgoing=True),
-            RejectReason.OUTGOING,
-        ),
-        (
-            lambda frame: ReceivedFrame(rewritten(frame, OTHER), is_for_another=True),
-            RejectReason.TAGGED,
-        ),
-        (lambda frame: ReceivedFrame(rewritten(frame, 0)), RejectReason.ZERO),
-        (lambda frame: ReceivedFrame(rewritten(frame, 0xFFFFFFFFFFFF)), RejectReason.GROUP),
-        (lambda frame: ReceivedFrame(rewritten(frame, 0x030000000001)), RejectReason.GROUP),
-        (lambda frame: ReceivedFrame(rewritten(frame, 0x00163E000002)), RejectReason.UNIVERSAL),
+        (lambda frame: answer(frame, HIERARCHICAL, is_outgoing=True), RejectReason.OUTGOING),
+        (lambda frame: answer(frame, OTHER, is_for_another=True), RejectReason.TAGGED),
+        (lambda frame: answer(frame, 0), RejectReason.ZERO),
+        (lambda frame: answer(frame, 0xFFFFFFFFFFFF), RejectReason.GROUP),
+        (lambda frame: answer(frame, 0x030000000001), RejectReason.GROUP),
+        (lambda frame: answer(frame, 0x00163E000002), RejectReason.UNIVERSAL),
         (mutilated(lambda octets: octets[:20] + bytes(8) + octets[28:]), RejectReason.STRANGE),
         (mutilated(lambda octets: octets[:59]), "shorter than 60 octets"),
         (mutilated(lambda octets: octets + bytes(4)), "longer than 60 octets"),
@@ -182,7 +178,7 @@ def test_what_is_not_an_answer_is_rejected_and_reported(
 def test_an_answer_to_an_earlier_frame_is_stale() -> None:
     request, first = started()
     request.wake(1.0)
-    request.receive(ReceivedFrame(rewritten(first, HIERARCHICAL)), 1.1)
+    request.receive(answer(first, HIERARCHICAL), 1.1)
     assert exhausted(request).detail.endswith(f"1 {RejectReason.STALE}")
 
 
@@ -190,7 +186,7 @@ def test_a_replay_into_the_next_request_has_a_strange_nonce() -> None:
     _, recorded = started()
     request = AddressRequest(FACTORY, random.Random(8).randbytes, PATIENCE, 0.0)
     request.wake(0.0)
-    request.receive(ReceivedFrame(rewritten(recorded, HIERARCHICAL)), 0.1)
+    request.receive(answer(recorded, HIERARCHICAL), 0.1)
     assert exhausted(request).detail.endswith(f"1 {RejectReason.STRANGE}")
 
 
@@ -198,9 +194,9 @@ def test_a_host_that_has_its_address_is_given_it_again() -> None:
     request, frame = started(address=HIERARCHICAL)
     assert source_of(frame) == HIERARCHICAL
     # The switch's answer looks like a loop's: asked again with another source, it does not.
-    second = sent(request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.25))
+    second = sent(request.receive(answer(frame, HIERARCHICAL), 0.25))
     assert source_of(second) not in (HIERARCHICAL, FACTORY)
-    request.receive(ReceivedFrame(rewritten(second, HIERARCHICAL)), 0.5)
+    request.receive(answer(second, HIERARCHICAL), 0.5)
     assert request.wake(1.0) == AssignedAddress(HIERARCHICAL, 2, 0.25)
 
 
@@ -222,7 +218,7 @@ def test_an_impostor_beside_the_switch_is_seen_by_an_addressed_host(order: tuple
     step: RequestStep = None
     for _ in range(3):
         for source in order:
-            step = request.receive(ReceivedFrame(rewritten(frame, source)), 0.1)
+            step = request.receive(answer(frame, source), 0.1)
             if isinstance(step, SendFrame):
                 frame = step.octets
                 break
@@ -234,7 +230,7 @@ def test_an_impostor_beside_the_switch_is_seen_by_an_addressed_host(order: tuple
 
 def test_a_host_in_another_port_gets_the_other_address() -> None:
     request, frame = started(address=HIERARCHICAL)
-    request.receive(ReceivedFrame(rewritten(frame, OTHER)), 0.1)
+    request.receive(answer(frame, OTHER), 0.1)
     assert request.wake(0.6) == AssignedAddress(OTHER, 1, 0.1)
 
 
@@ -244,7 +240,7 @@ def test_an_answer_within_junk_is_found_and_a_flood_ends_the_request() -> None:
     request, frame = started(patience=patience)
     for _ in range(999):
         assert request.receive(ReceivedFrame(chance.randbytes(60)), 0.001) is None
-    assert request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.002) is None
+    assert request.receive(answer(frame, HIERARCHICAL), 0.002) is None
     failure = failed(request.receive(ReceivedFrame(b"junk"), 0.003))
     assert failure.reason is FailureReason.FLOOD
     assert "over 1000 frames; frames rejected: 999 of another EtherType" in failure.detail
@@ -294,7 +290,7 @@ def test_a_new_source_in_an_otherwise_true_echo_is_believed() -> None:
 
 def test_an_answer_put_in_doubt_lends_nothing_to_the_next_one() -> None:
     request, frame = started(address=HIERARCHICAL)
-    request.receive(ReceivedFrame(rewritten(frame, OTHER)), 0.1)
-    second = sent(request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.2))
-    request.receive(ReceivedFrame(rewritten(second, FACTORY)), 0.3)
+    request.receive(answer(frame, OTHER), 0.1)
+    second = sent(request.receive(answer(frame, HIERARCHICAL), 0.2))
+    request.receive(answer(second, FACTORY), 0.3)
     assert isinstance(request.wake(request.deadline_s), SendFrame)
