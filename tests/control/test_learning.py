@@ -158,14 +158,9 @@ def renumbered(made: FabricPlan) -> FabricPlan:
 @pytest.mark.needs("ovs")
 def test_an_unknown_fabric_is_learned_planned_and_installed(tmp_path: Path) -> None:
     there = renumbered(plan({"topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}}}).plan)
-
-    def connect(port: int) -> None:
-        for bridge in wiring.bridges.values():
-            ovs.configure("set-controller", bridge, f"tcp:127.0.0.1:{port}")
-
     with bridges.built(there) as (ovs, wiring):
         learner = FabricLearner(QUICK, EventLog(RecordedLog()))
-        connect(learner.port)
+        bridges.connect(ovs, wiring, learner.port)
         fabric = learner.learn(6, 20, threading.Event())
         assert set(learned_ends(fabric)) == set(planned_ends(there))
         for bridge in wiring.bridges.values():
@@ -174,7 +169,7 @@ def test_an_unknown_fabric_is_learned_planned_and_installed(tmp_path: Path) -> N
             assert "actions=" not in dumped, "its rule is removed"
         installed = plan(written(tmp_path, fabric.scenario("fabric"))).installed
         with controlled(installed) as running:
-            connect(running.controller.port)
+            bridges.connect(ovs, wiring, running.controller.port)
             until(lambda: running.has_installed(list(fabric.datapaths)), running.log)
             watch = running.controller.discovery
             until(lambda: len(watch.settled) == 6, "settled")

@@ -107,8 +107,7 @@ def test_the_controller_answers_by_the_port_of_the_request(tmp_path: Path, addre
         for host in made.hosts:
             setting = f"options:tx_pcap={captures[host.name]}"
             ovs.configure("set", "interface", wiring.port(host.switch, host.port), setting)
-        for bridge in wiring.bridges.values():
-            ovs.configure("set-controller", bridge, f"tcp:127.0.0.1:{controller.controller.port}")
+        bridges.connect(ovs, wiring, controller.controller.port)
         names = [switch.name for switch in made.switches]
         until(lambda: controller.has_installed(names), controller.log)
         with ControlSocket(ovs.control) as ask:

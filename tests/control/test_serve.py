@@ -41,10 +41,8 @@ class Lab(NamedTuple):
     def bridge(self, switch: str) -> str:
         return self.wiring.bridges[switch]
 
-    def connect(self, *targets: str) -> None:
-        """Configure the controllers of all switches."""
-        for bridge in self.wiring.bridges.values():
-            self.ovs.configure("set-controller", bridge, *targets)
+    def connect(self, *controllers: Running) -> None:
+        bridges.connect(self.ovs, self.wiring, *(each.controller.port for each in controllers))
 
     def ofctl(self, verb: str, switch: str, *rest: str) -> str:
         target = self.ovs.management(self.bridge(switch))
@@ -69,10 +67,6 @@ def lab() -> Iterator[Lab]:
         yield Lab(ovs, fabric_plan, wiring)
 
 
-def target(running: Running) -> str:
-    return f"tcp:127.0.0.1:{running.controller.port}"
-
-
 def result(running: Running, lab: Lab) -> None:
     """Wait until all switches are programmed."""
     names = [switch.name for switch in lab.plan.switches]
@@ -83,7 +77,7 @@ def result(running: Running, lab: Lab) -> None:
 def programmed(lab: Lab, **changes: Any) -> Iterator[Running]:
     """Run the only controller of the switches, which has programmed them all."""
     with controlled(lab.plan, planner, **changes) as running:
-        lab.connect(target(running))
+        lab.connect(running)
         result(running, lab)
         yield running
 
@@ -156,7 +150,7 @@ def test_a_full_table_rolls_back_and_names_rule_and_switch(lab: Lab) -> None:
     limit = ["--id=@full", "create", "Flow_Table", "flow_limit=2", "overflow_policy=refuse"]
     lab.ovs.configure(*limit, "--", "set", "bridge", lab.bridge(name), "flow_tables:0=@full")
     with controlled(lab.plan, planner) as running:
-        lab.connect(target(running))
+        lab.connect(running)
         refusal, *_ = until(lambda: running.log.events("rejected_by_switch"), "refusal")
         assert refusal["switch"] == name
         assert re.match(
@@ -252,7 +246,7 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
 
 def test_the_second_controller_stands_by_and_takes_over_without_touching_rules(lab: Lab) -> None:
     with programmed(lab) as first, controlled(lab.plan, planner) as second:
-        lab.connect(target(first), target(second))
+        lab.connect(first, second)
         until(lambda: second.log.events("standby"), "standing by")
         before = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
         assert second.count("audits") == 0

@@ -27,8 +27,7 @@ def learn_in_bridges(plan: FabricPlan) -> set[frozenset[PortEnd]]:
         learner = FabricLearner(
             ControllerOptions(port=0, probe_s=_PROBE_S), EventLog(io.StringIO())
         )
-        for bridge in wiring.bridges.values():
-            ovs.configure("set-controller", bridge, f"tcp:127.0.0.1:{learner.port}")
+        bridges.connect(ovs, wiring, learner.port)
         learned = learner.learn(len(plan.switches), WAIT_S, threading.Event())
     return set(planned_ends(plan)) ^ set(learned_ends(learned))
 

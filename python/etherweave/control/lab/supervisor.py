@@ -26,6 +26,7 @@ from pathlib import Path
 from etherweave.control.lab.layout import LabPort, interface
 from etherweave.control.lab.lifecycle import planned_from
 from etherweave.control.lab.state import LabRecord, read
+from etherweave.control.ovs import bridges
 from etherweave.control.ovs.daemons import Daemons, Datapath
 from etherweave.control.rules import FabricPlan, SwitchPlan
 
@@ -108,9 +109,7 @@ def _begin_manager(home: Path, record: LabRecord, plan: FabricPlan, cleanup: Exi
     cleanup.callback(thread.join)
     cleanup.callback(ends.set)
     daemons = Daemons(home / "ovs", Datapath.NETDEV)
-    target = f"tcp:127.0.0.1:{controller.port}"
-    for index in range(len(plan.switches)):
-        daemons.configure("set-controller", f"s{index}", target)
+    bridges.connect(daemons, bridges.bridge_names(plan), controller.port)
     while not controller.is_settled and not ends.wait(_LOOK_S):
         pass
 

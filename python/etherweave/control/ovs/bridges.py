@@ -63,6 +63,13 @@ def build(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
     _check(daemons, plan, wiring)
 
 
+def connect(daemons: Daemons, wiring: BridgeNames, *ports: int) -> None:
+    """Let all bridges connect to controllers on this machine, by the TCP ports of these."""
+    targets = [f"tcp:127.0.0.1:{port}" for port in ports]
+    for bridge in wiring.bridges.values():
+        daemons.configure("set-controller", bridge, *targets)
+
+
 def _transactions(switches: Iterable[SwitchPlan]) -> Iterator[list[SwitchPlan]]:
     """Split switches by what goes into one transaction."""
     plans: list[SwitchPlan] = []
