@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 from etherweave.control.messages import HEADER, VERSION, MessageType
 
@@ -45,28 +45,15 @@ class PeerLimits:
     messages_per_s: int = 5000  # Average rate that is read; a faster peer is slowed down.
 
 
-class Channel(Protocol):
-    """Octets in both directions; reading and writing may happen at once."""
-
-    def read(self, timeout_s: float) -> bytes | None:
-        """Read what is there; None: nothing within the time; empty: the peer has disconnected."""
-
-    def write(self, octets: bytes, timeout_s: float) -> None:
-        """Write all octets, or raise ``TimeoutError``."""
-
-    def close(self) -> None:
-        """End the connection; reads and writes that wait return."""
-
-
 class PlainChannel:
-    """Octets as they are."""
+    """Octets as they are, in both directions; reading and writing may happen at once."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
         self._socket = connection
 
     def read(self, timeout_s: float) -> bytes | None:
-        """Read what is there."""
+        """Read what is there; None: nothing within the time; empty: the peer has disconnected."""
         if not _wait(self._socket, select.POLLIN, timeout_s):
             return None
         try:
@@ -75,7 +62,7 @@ class PlainChannel:
             return None
 
     def write(self, octets: bytes, timeout_s: float) -> None:
-        """Write all octets."""
+        """Write all octets, or raise ``TimeoutError``."""
         end_s = time.monotonic() + timeout_s
         view = memoryview(octets)
         while view:
@@ -88,13 +75,13 @@ class PlainChannel:
                 continue
 
     def close(self) -> None:
-        """End the connection."""
+        """End the connection; reads and writes that wait return."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
 
 class TlsChannel:
-    """Octets under TLS.
+    """Octets under TLS, with the methods of :class:`PlainChannel`.
 
     OpenSSL's state is touched by one thread at a time, and never while waiting for the peer.
     """
@@ -165,6 +152,9 @@ class TlsChannel:
         ready = self._outgoing.read()
         if ready:
             self._plain.write(ready, timeout_s)
+
+
+Channel: TypeAlias = PlainChannel | TlsChannel
 
 
 def _wait(connection: socket.socket, event: int, timeout_s: float) -> bool:
