@@ -43,7 +43,7 @@ def _rows() -> list[tuple[str, str, str]]:
         for table in re.findall(rf"^{re.escape(HEAD)}\n((?:\|.*\n)*)", page.read_text(), re.M):
             for line in table.splitlines()[1:]:
                 keys, shown = line.split(" | ")[:2]
-                names = re.findall(r"`([a-z_.]+\.[a-z_.]+)`", keys)
+                names = re.findall(r"`([a-z0-9_.]+\.[a-z0-9_.]+)`", keys)
                 rows += zip([page.stem] * len(names), names, shown.split(", "), strict=False)
     return [row for row in rows if row[1].partition(".")[0] in _properties(SCHEMA)]
 
