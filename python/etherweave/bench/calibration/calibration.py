@@ -11,7 +11,7 @@ import polars as pl
 
 import etherweave
 from etherweave.api.units import size_of
-from etherweave.bench.calibration.identifiability import Direction, directions, identified, scores
+from etherweave.bench.calibration.identifiability import Direction, directions, partners, scores
 from etherweave.bench.calibration.inference import DEGREES, WAVES_MAX, Posterior, Target, infer
 from etherweave.bench.calibration.key_draws import KeyDraws, key_draws, unknowns_file
 from etherweave.bench.calibration.measured import MICRO, CalibrationError, MeasuredWorkload
@@ -263,7 +263,7 @@ class _Calibrator:
     def __init__(self, prior: Prior, posterior: Posterior, progress: Progress) -> None:
         self.prior, self.posterior, self.progress = prior, posterior, progress
         self.keys = key_draws(prior, posterior.shares)
-        self.identified = {row.name: row for row in identified(prior.names, posterior.shares)}
+        self.partners = partners(prior.names, posterior.shares)
 
     def calibration(
         self,
@@ -317,8 +317,8 @@ class _Calibrator:
         inside = (draws.prior_numbers >= ends[0]) & (draws.prior_numbers <= ends[1])
         width = float(min(inside.mean() / (ENDS[1] - ENDS[0]), 1.0))
         is_known = width <= NARROW
-        names = [name for name in (draws.key, draws.unknown) if name in self.identified]
-        others = () if is_known or not names else self.identified[names[0]].together_with
+        names = [name for name in (draws.key, draws.unknown) if name in self.partners]
+        others = () if is_known or not names else self.partners[names[0]]
         value = draws.number(self.prior.at(self.posterior.shares[_middle(self.posterior.shares)]))
         return CalibratedConstant(
             draws.key,

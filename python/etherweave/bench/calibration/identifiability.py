@@ -1,4 +1,4 @@
-"""Identifiability: widths of the posterior over the prior, and directions that data distinguish."""
+"""Identifiability: unknowns and directions of the posterior that data distinguish."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,20 +15,6 @@ SHARED_VARIANCE = 0.5
 """Part of an unknown's variance that is left if the others were known, up to which it is shared."""
 LOADING_MIN = 0.1  # Part of a direction, squared, from which an unknown is named.
 _EDGE = 1e-6
-
-
-class Identified(NamedTuple):
-    """Information of the measurements about an unknown."""
-
-    name: str
-    width: float  # Deviation of the posterior over that of the prior, in normal scores.
-    width_if_others_were_known: float
-    together_with: tuple[str, ...]  # Unknowns that the measurements do not distinguish from it.
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the measurements determine it by itself."""
-        return self.width <= KNOWN
 
 
 class Direction(NamedTuple):
@@ -50,19 +36,18 @@ def rank_correlations(values: Array) -> Array:
     return np.atleast_2d(np.corrcoef(ndtri((ranks + 0.5) / len(values)).T))
 
 
-def identified(names: Sequence[str], shares: Array) -> list[Identified]:
-    """Say of each unknown whether it is known, alone or with which others.
+def partners(names: Sequence[str], shares: Array) -> dict[str, tuple[str, ...]]:
+    """Name for each unknown the others that the measurements do not distinguish from it.
 
     The deviation of an unknown if the others were known is that of its normal scores given theirs,
     by the inverse of their correlations.
     """
-    widths = scores(shares).std(axis=0)
     correlation = rank_correlations(shares)
     precision = np.linalg.inv(correlation + _EDGE * np.eye(len(names)))
     left = 1 / np.diag(precision)
     partial = -precision * np.sqrt(np.outer(left, left))
     strength = np.minimum(np.abs(partial), np.abs(correlation))
-    groups = []
+    groups = {}
     for at, name in enumerate(names):
         others = [
             (strength[at, other], names[other])
@@ -70,9 +55,9 @@ def identified(names: Sequence[str], shares: Array) -> list[Identified]:
             if other != at and strength[at, other] >= SHARED
         ]
         is_shared = left[at] <= SHARED_VARIANCE
-        partners = tuple(other for _, other in sorted(others, reverse=True)) if is_shared else ()
-        alone = float(widths[at] * np.sqrt(left[at]))
-        groups.append(Identified(name, float(widths[at]), alone, partners))
+        groups[name] = (
+            tuple(other for _, other in sorted(others, reverse=True)) if is_shared else ()
+        )
     return groups
 
 
