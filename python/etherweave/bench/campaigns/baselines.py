@@ -65,8 +65,8 @@ def add(file: Path, name: str, store: Store) -> Baseline:
     start = min(record.start_ns for record in store.records())
     rows = tuple(_BaselineRow(point, tuple(values)) for point, values in numbers.items())
     kept = Baseline(store.campaign.site, store.campaign.identity, start, rows)
-    shelf = _read(file) if file.exists() else _BaselineFile()
-    write_json(file, asdict(_BaselineFile(FORMAT, {**shelf.baselines, name: kept})))
+    others = baselines(file) if file.exists() else {}
+    write_json(file, asdict(_BaselineFile(FORMAT, {**others, name: kept})))
     return kept
 
 
@@ -80,10 +80,6 @@ def baseline(file: Path, name: str) -> Baseline:
 
 def baselines(file: Path) -> Mapping[str, Baseline]:
     """Read all baselines of a file, by name; raises ``BaselineError`` when it holds none."""
-    return _read(file).baselines
-
-
-def _read(file: Path) -> _BaselineFile:
     expected = "expected what `etherweave bench baseline add` writes"
     try:
         shelf = decoded(_BaselineFile, read_json(file), "baselines")
@@ -93,4 +89,4 @@ def _read(file: Path) -> _BaselineFile:
         raise BaselineError(f"{file}: {error}; {expected}") from None
     if shelf.format != FORMAT:
         raise BaselineError(f"{file}: format {shelf.format}; {expected}")
-    return shelf
+    return shelf.baselines
