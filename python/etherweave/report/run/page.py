@@ -1,6 +1,7 @@
 """The report of one run, perhaps beside others."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from etherweave.api.fidelity import error_text
@@ -22,9 +23,9 @@ from etherweave.report.run.flow_slowdowns import flow_slowdowns
 from etherweave.report.run.hosts import iterations, nodes, streams
 from etherweave.report.run.limits import compared_limits, explained, job_limits
 from etherweave.report.run.modes import modes
-from etherweave.report.run.rank_detail import WindowRequest
-from etherweave.report.run.rank_detail import sections as rank_sections
+from etherweave.report.run.rank_detail import WindowRequest, detail
 from etherweave.report.run.samples import flow_series, host_series, link_maps, port_series
+from etherweave.report.run.timeline import communication_map, timelines
 from etherweave.report.section import Builder
 
 SIMULATED: list[Builder[Result]] = [
@@ -71,7 +72,9 @@ def write_run(
     ``out`` is made when missing; ``others`` are results of the same jobs, to be shown beside it.
     ``request`` is the window of time in which ranks are drawn in detail.
     """
-    of_ranks = rank_sections(result, request)
+    jobs = timelines(result)
+    if request:
+        request.check(jobs)
     page = Page(out)
     beside = ComparedResults([result, *others])
     if others:
@@ -84,7 +87,8 @@ def write_run(
         page.show(FIGURES, {label: [own] for label, own in results})
     page.show(MEASURED if "measured" in result.summary else SIMULATED, result)
     page.show([published_figures], beside)
-    page.show(of_ranks, result)
+    for job in jobs:
+        page.show([communication_map, partial(detail, request=request)], job)
     scenarios = [
         (f"Resolved scenario, {label}" if others else "Resolved scenario", result.resolved)
         for result, label in zip(beside.results, beside.labels, strict=True)

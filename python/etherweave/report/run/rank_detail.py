@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
-from etherweave.api.results import Result
-from etherweave.report.run.timeline import COMPUTE, Timeline, communication_map, timelines
-from etherweave.report.section import Builder, Section
+from etherweave.report.run.timeline import COMPUTE, Timeline
+from etherweave.report.section import Section
 from etherweave.report.style import SERIES, WholeNumbers
 
 ITERATIONS = 4  # Number of iterations that are drawn, as in Figure 8 of Benito et al. 2015.
@@ -83,22 +82,6 @@ class WindowRequest:
 
 def _ms(time_ns: float) -> str:
     return f"{time_ns / 1e6:,.6g} ms"
-
-
-def sections(result: Result, request: WindowRequest | None = None) -> list[Builder[Result]]:
-    """Return the builders of a run's timelines, one after another."""
-    jobs = timelines(result)
-    if request:
-        request.check(jobs)
-    return [builder for job in jobs for builder in (_map_of(job), _detail_of(job, request))]
-
-
-def _map_of(timeline: Timeline) -> Builder[Result]:
-    return lambda _: communication_map(timeline)
-
-
-def _detail_of(timeline: Timeline, request: WindowRequest | None) -> Builder[Result]:
-    return lambda _: detail(timeline, request)
 
 
 def detail(timeline: Timeline, request: WindowRequest | None = None) -> Section | None:
