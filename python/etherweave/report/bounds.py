@@ -103,19 +103,6 @@ def medium(kind: str, rate: float, mtu: int | None) -> Medium:
     return Medium(rate, None)
 
 
-def transfer(sizes: Floats, rate: float) -> Floats:
-    """Return how long sizes take at a rate [s]."""
-    return sizes / rate
-
-
-def alpha_beta(sizes: Floats, alpha: float, goodput: float) -> Floats:
-    """Return how long messages take that wait ``alpha`` and then pass at the goodput [s].
-
-    The linear model of Hockney (Parallel Computing 20, 1994): α + n·β.
-    """
-    return alpha + sizes / goodput
-
-
 def collective(
     operation: str, sizes: Floats, party: Party, goodput: float, alpha: float
 ) -> Floats | None:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from etherweave.report.bounds import Floats, Medium, alpha_beta, transfer
+from etherweave.report.bounds import Floats, Medium
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, name_decades
 
 LEGEND_MAX = 12  # Curves that a legend names.
@@ -74,13 +74,17 @@ def rate_bounds(medium: Medium, sizes: Floats, times: int) -> Iterator[SizeBound
 def message_bounds(
     medium: Medium, sizes: Floats, who: str, alpha: float | None
 ) -> Iterator[SizeBound]:
-    """Give the time of bytes on a link, and, where it is known, that of a message with it [s]."""
+    """Give the time of bytes on a link, and, where it is known, that of a message with it [s].
+
+    A message waits ``alpha`` and then passes at the goodput: the linear model of Hockney (Parallel
+    Computing 20, 1994), α + n·β.
+    """
     name = f"size / line rate, {medium.rate * 8 / 1e9:g} Gb/s"
-    yield SizeBound(name, sizes, transfer(sizes, medium.rate))
+    yield SizeBound(name, sizes, sizes / medium.rate)
     if alpha is not None:
         note = f"\n({medium.note})" if medium.note else ""
         name = f"{who}: {alpha * 1e6:.3g} us + size / goodput{note}"
-        yield SizeBound(name, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
+        yield SizeBound(name, sizes, alpha + sizes / medium.goodput, 1)
 
 
 def draw(panels: Sequence[SizePanel], scale: float, label: str) -> Figure:
