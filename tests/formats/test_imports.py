@@ -1,9 +1,11 @@
 """The verb ``import``: what it writes, and what it leaves as it is."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 import etherweave
 import etherweave.formats
@@ -11,6 +13,15 @@ from support import command_line
 
 DATA = Path(__file__).parents[1] / "data/fabrics"
 STAR = "a,s,100G,3m\nb,s,100G,3m\n"
+
+
+def imported(
+    folder: Path, files: Mapping[str, str], *options: object, code: int | None = 0
+) -> Result:
+    """Write files into a folder, and import them as those of one fabric."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return command_line.invoke("import", *(folder / name for name in files), *options, code=code)
 
 
 def test_an_import_keeps_a_scenario_to_which_a_job_was_added(tmp_path: Path) -> None:
@@ -66,29 +77,27 @@ LEFT_OUT = [
 
 @pytest.mark.parametrize(("texts", "note"), LEFT_OUT)
 def test_what_joins_no_host_is_left_out(texts: dict[str, str], note: str, tmp_path: Path) -> None:
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    done = command_line.invoke("import", *(tmp_path / name for name in texts), code=0)
+    done = imported(tmp_path, texts)
     assert ": 2 hosts, 1 switch, 2 cables" in done.stdout
     assert f"Note: {note}" in done.stdout
 
 
 def test_a_pattern_of_hosts_decides_what_the_file_does_not_say(tmp_path: Path) -> None:
-    (tmp_path / "t.conf").write_text("SwitchName=s0 Nodes=n[1-4]\n")
-    done = command_line.invoke("import", tmp_path / "t.conf", "--hosts", "n[12]", code=0)
+    tree = {"t.conf": "SwitchName=s0 Nodes=n[1-4]\n"}
+    done = imported(tmp_path, tree, "--hosts", "n[12]")
     assert "t: 4 hosts, 1 switch" in done.stdout
     assert "Note: the file has 2 hosts that --hosts does not match: n3, n4" in done.stdout
-    done = command_line.invoke("import", tmp_path / "t.conf", "--hosts", "zz*", code=2)
+    done = imported(tmp_path, tree, "--hosts", "zz*", code=2)
     assert "--hosts 'zz*' matches no node; expected some of n1, n2, n3, n4, …" in done.stderr
     # Routers of Linux have the kind of hosts, so that the kind is an assumption.
-    (tmp_path / "f.clab.yml").write_text(LAB.replace("sonic-vs", "linux"))
-    done = command_line.invoke("import", tmp_path / "f.clab.yml", "--hosts", "[ab]", code=0)
+    lab = {"f.clab.yml": LAB.replace("sonic-vs", "linux")}
+    done = imported(tmp_path, lab, "--hosts", "[ab]")
     assert "f: 2 hosts, 1 switch" in done.stdout
 
 
 def test_a_switch_of_the_file_stays_one(tmp_path: Path) -> None:
-    (tmp_path / "g.dot").write_text('graph { a -- s; b -- s; s [kind="switch"] }')
-    done = command_line.invoke("import", tmp_path / "g.dot", "--hosts", "*", code=0)
+    graph = {"g.dot": 'graph { a -- s; b -- s; s [kind="switch"] }'}
+    done = imported(tmp_path, graph, "--hosts", "*")
     assert "g: 2 hosts, 1 switch" in done.stdout
     assert "Note: the file has 1 switch that --hosts matches: s" in done.stdout
 
@@ -125,20 +134,15 @@ SAID: list[tuple[Path | dict[str, str], str]] = [
 def test_what_is_read_and_assumed_is_shown(
     file: Path | dict[str, str], sentence: str, tmp_path: Path
 ) -> None:
-    if isinstance(file, dict):
-        for name, text in file.items():
-            (tmp_path / name).write_text(text)
-            file = tmp_path / name
-    assert sentence in command_line.invoke("import", file, code=0).stdout
+    files = file if isinstance(file, dict) else {file.name: file.read_text()}
+    assert sentence in imported(tmp_path, files).stdout
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "yaml", "xml", "conf"])
 @pytest.mark.parametrize("form", [(), ("--form", "edge_list")])
 def test_an_empty_file_is_called_so(suffix: str, form: tuple[str, ...], tmp_path: Path) -> None:
-    file = tmp_path / f"f.{suffix}"
-    file.write_text("\n")
-    done = command_line.invoke("import", file, *form, code=2)
-    assert done.stderr == f"{file}: empty; expected a file of a fabric\n"
+    done = imported(tmp_path, {f"f.{suffix}": "\n"}, *form, code=2)
+    assert done.stderr == f"{tmp_path}/f.{suffix}: empty; expected a file of a fabric\n"
 
 
 INFRA = (DATA / "infragraph.yaml").read_text()
@@ -185,20 +189,17 @@ MISTAKES = [
 def test_what_is_wrong_in_a_file_is_named(
     name: str, text: str, expected: str, options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    (tmp_path / name).write_text(text)
-    assert expected in command_line.invoke("import", tmp_path / name, *options, code=2).stderr
+    assert expected in imported(tmp_path, {name: text}, *options, code=2).stderr
 
 
 def test_a_name_that_leads_out_of_the_output_is_that_of_the_option(tmp_path: Path) -> None:
-    (tmp_path / "star.csv").write_text(STAR)
-    done = command_line.invoke("import", tmp_path / "star.csv", "--name", "../../x", code=2)
+    done = imported(tmp_path, {"star.csv": STAR}, "--name", "../../x", code=2)
     assert done.stderr == "--name ../../x: expected a name of a file, without slashes\n"
 
 
 def test_a_directory_with_an_imported_scenario_is_its_list_of_links(tmp_path: Path) -> None:
-    (tmp_path / "star.dot").write_text("graph { a -- s; b -- s }")
     home = tmp_path / "fabric"
-    command_line.invoke("import", tmp_path / "star.dot", "-o", home, code=0)
+    imported(tmp_path, {"star.dot": "graph { a -- s; b -- s }"}, "-o", home)
     (home / "results").mkdir()
     done = command_line.invoke("import", home, code=0)
     assert "fabric: 2 hosts, 1 switch, 2 cables" in done.stdout
@@ -280,8 +281,7 @@ REST = _rest(
 def test_cables_of_netbox_that_join_no_interfaces_are_left_out(
     name: str, text: str, notes: list[str], tmp_path: Path
 ) -> None:
-    (tmp_path / name).write_text(text)
-    done = command_line.invoke("import", tmp_path / name, code=0)
+    done = imported(tmp_path, {name: text})
     assert "c: 2 hosts, 1 switch, 2 cables" in done.stdout
     listed = [line.strip() for line in done.stdout.splitlines() if line.startswith("  Note: ")]
     assert listed == [f"Note: {note}" for note in notes]
@@ -304,37 +304,34 @@ def _neighbours(*seen: tuple[str, str, str, str]) -> str:
 
 
 def test_a_neighbour_without_capabilities_beside_one_with_is_a_host(tmp_path: Path) -> None:
-    file = tmp_path / "leaf.json"
-    file.write_text(_neighbours(("e1", "a", "eth0", "Station"), ("e2", "b", "eth0", "")))
-    done = command_line.invoke("import", file, code=0)
+    leaf = _neighbours(("e1", "a", "eth0", "Station"), ("e2", "b", "eth0", ""))
+    done = imported(tmp_path, {"leaf.json": leaf})
     assert "leaf: 2 hosts, 1 switch" in done.stdout
     assert "Assumed: 1 neighbour without capabilities is a host: b (--hosts)" in done.stdout
 
 
 def test_a_node_without_a_kind_beside_hosts_is_named(tmp_path: Path) -> None:
-    (tmp_path / "g.dot").write_text("graph { a [kind=host]; b [kind=host]; a -- s; b -- s }")
-    done = command_line.invoke("import", tmp_path / "g.dot", code=0)
+    graph = {"g.dot": "graph { a [kind=host]; b [kind=host]; a -- s; b -- s }"}
+    done = imported(tmp_path, graph)
     assert "Assumed: 1 node without a kind is a switch: s (--hosts)" in done.stdout
-    done = command_line.invoke("import", tmp_path / "g.dot", "--hosts", "[ab]", code=0)
+    done = imported(tmp_path, graph, "--hosts", "[ab]")
     assert "without a kind" not in done.stdout
 
 
 def test_an_alias_of_a_port_is_the_port_of_its_device(tmp_path: Path) -> None:
-    (tmp_path / "l1.json").write_text(
-        _neighbours(("Ethernet0", "l2", "Ethernet4", "Router"), ("Ethernet8", "a", "eth0", ""))
-    )
-    (tmp_path / "l2.json").write_text(
-        _neighbours(("Ethernet4", "l1", "etp1", "Router"), ("Ethernet8", "b", "eth0", ""))
-    )
-    done = command_line.invoke("import", tmp_path / "l1.json", tmp_path / "l2.json", code=0)
+    first = _neighbours(("Ethernet0", "l2", "Ethernet4", "Router"), ("Ethernet8", "a", "eth0", ""))
+    second = _neighbours(("Ethernet4", "l1", "etp1", "Router"), ("Ethernet8", "b", "eth0", ""))
+    done = imported(tmp_path, {"l1.json": first, "l2.json": second})
     assert "l1: 2 hosts, 2 switches, 3 cables" in done.stdout
     assert "Note: aliases of ports: etp1 is Ethernet0 of l1" in done.stdout
 
 
 def test_two_cables_at_a_port_are_named_with_the_file_of_the_second(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("from,from_port,to,to_port\na,e1,s,p1\nb,e1,s,p2\n")
-    (tmp_path / "b.csv").write_text("from,from_port,to,to_port\nc,e1,s,p2\n")
-    done = command_line.invoke("import", tmp_path / "a.csv", tmp_path / "b.csv", code=2)
+    files = {
+        "a.csv": "from,from_port,to,to_port\na,e1,s,p1\nb,e1,s,p2\n",
+        "b.csv": "from,from_port,to,to_port\nc,e1,s,p2\n",
+    }
+    done = imported(tmp_path, files, code=2)
     expected = "port p2 of s has two cables, to b e1 and to c e1; expected one cable per port"
     assert done.stderr == f"{tmp_path / 'b.csv'}: line 2: {expected}\n"
 
@@ -342,16 +339,14 @@ def test_two_cables_at_a_port_are_named_with_the_file_of_the_second(tmp_path: Pa
 def test_a_speed_of_infiniband_that_is_not_known_is_noted(tmp_path: Path) -> None:
     text = (DATA / "ibnetdiscover.txt").read_text()
     speed = next(line.rsplit(maxsplit=1)[1] for line in text.splitlines() if line.endswith("DR"))
-    (tmp_path / "f.txt").write_text(text.replace(speed, "4xERD"))
-    done = command_line.invoke("import", tmp_path / "f.txt", code=0)
+    done = imported(tmp_path, {"f.txt": text.replace(speed, "4xERD")})
     assert "Note: the speed 4xERD is not known and left out (line " in done.stdout
 
 
 def test_a_host_of_another_rate_is_odd(tmp_path: Path) -> None:
     lines = [f"h{at},s{at % 3},{'25G' if at == 4 else '100G'}" for at in range(12)]
     lines += [f"s{at},c{core},100G" for at in range(3) for core in range(2)]
-    (tmp_path / "l.csv").write_text("\n".join(lines))
-    done = command_line.invoke("import", tmp_path / "l.csv", "--hosts", "h*", code=0)
+    done = imported(tmp_path, {"l.csv": "\n".join(lines)}, "--hosts", "h*")
     assert "Odd: cables of 25 Gb/s to hosts: s1 has 1, most of level 0 have 0" in done.stdout
     assert done.stdout.count("Odd: ") == 1
 
