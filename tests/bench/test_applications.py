@@ -17,7 +17,8 @@ RANKS = captured("handmade/ranks.txt")
 
 def test_npb_wants_ranks_that_fit_the_kernel() -> None:
     npb = ADAPTERS["npb"]
-    assert npb.plan(BenchmarkRequest("cg.C.x", nodes=4), FABRIC).placement.ranks == 4
+    placement = npb.plan(BenchmarkRequest("cg.C.x", nodes=4), FABRIC).placement
+    assert (placement.nodes, placement.ranks_per_node) == (4, 1)
     assert npb.plan(BenchmarkRequest("dt.A.x", nodes=21), FABRIC).command.arguments == (
         "dt.A.x",
         "BH",

@@ -31,7 +31,6 @@ class Node:
 
     name: str
     kind: Kind | None = None  # None where the file does not say it.
-    where: str = ""  # Place in the file: ``line 3``.
     is_assumed: bool = False  # Whether the reader, not the file, says the kind.
 
 
@@ -70,7 +69,7 @@ class Network:
         """Find a node or add it; a kind that is known later is filled in."""
         if not name.strip():
             raise self.mistake(where, "a node without a name; expected a name")
-        node = self.nodes.setdefault(name, Node(name, kind, where))
+        node = self.nodes.setdefault(name, Node(name, kind))
         if kind and node.kind and node.kind != kind:
             reason = f"{name} is a {kind}, and a {node.kind} before; expected the same"
             raise self.mistake(where, reason)

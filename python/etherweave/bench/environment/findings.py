@@ -35,7 +35,6 @@ class Run:
     bytes_expected: float | None = None
     """Bytes that must cross it at least, both directions together [bytes]."""
     processes: int | None = None  # That the run starts on this host.
-    polls: bool = False  # Whether they wait for messages by polling.
     times_s: tuple[float, ...] = ()  # Single latencies [s].
     gid_index: int | None = None  # GID index that the benchmark uses.
 

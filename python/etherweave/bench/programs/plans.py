@@ -38,11 +38,6 @@ class HostPlacement:
     nodes: int
     ranks_per_node: int = 1
 
-    @property
-    def ranks(self) -> int:
-        """Processes in all."""
-        return self.nodes * self.ranks_per_node
-
 
 @dataclass(frozen=True)
 class BenchmarkCommand:
