@@ -82,8 +82,6 @@ def test_intervals_are_those_of_exact_fractions() -> None:
 def test_the_largest_of_299_values_is_the_first_to_bound_the_99th_percentile() -> None:
     assert 0.99**299 < 0.05 < 0.99**298
     assert quantiles.samples_least(0.99) == 299
-    assert quantiles.upper_bound(counted(298), 0.99) is None
-    assert quantiles.upper_bound(counted(299), 0.99) == 299
     assert quantiles.samples_least(0.999) == 2995
     assert quantiles.samples_least(0.5, 0.9375) == 4  # 1 - 1 / 2^4 exactly
 
@@ -325,9 +323,6 @@ def test_a_point_of_few_or_wild_or_drifting_launches_is_unstable() -> None:
 
 def test_a_99th_percentile_needs_299_values_of_rest() -> None:
     assert summarise([noise(49, seed) for seed in range(6)], "s").tail is None
-    times = summarise([counted(300)], "s").tail
-    rates = summarise([counted(300)], "B/s").tail
-    assert times is not None and rates is not None
-    # Nothing is warm-up in a series that never settles. 0.99^300 < 5 %: the extreme is the bound.
-    assert (times.value, times.bound) == (297, 300)
-    assert (rates.value, rates.bound) == (4, 1)
+    # Nothing is warm-up in a series that never settles.
+    assert summarise([counted(300)], "s").tail == 297
+    assert summarise([counted(300)], "B/s").tail == 4

@@ -53,7 +53,7 @@ class PointSummary:
             "n": len(own.launches),
             "min": own.low,
             "max": own.high,
-            "p99": own.tail.value if own.tail else None,
+            "p99": own.tail,
             "outliers": own.outliers,
             "is_stable": own.is_stable,
             "doubts": own.doubts,

@@ -66,17 +66,6 @@ def quantile_interval(
     return Interval(ordered[low - 1], ordered[high - 1], below[high - 1] - below[low - 1])
 
 
-def upper_bound(
-    values: Sequence[float], probability: float, confidence: float = CONFIDENCE
-) -> float | None:
-    """Bound a quantile from above; ``None`` below :func:`samples_least` values."""
-    ordered = _ordered(values)
-    below = _binomial(len(ordered), probability)
-    least = confidence * (1 - _ROUNDING)
-    rank = next(rank for rank, share in enumerate(below, 1) if share >= least)
-    return ordered[rank - 1] if rank <= len(ordered) else None
-
-
 def samples_least(probability: float, confidence: float = CONFIDENCE) -> int:
     """Return the least number of values that bounds a quantile from above.
 

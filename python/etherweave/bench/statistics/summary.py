@@ -14,14 +14,6 @@ _FENCE = 1.5  # Tukey's: distance of an outlier beyond the quartiles, in distanc
 
 
 @dataclass(frozen=True)
-class Tail:
-    """A high percentile."""
-
-    value: float
-    bound: float  # Above the true percentile with the rule's confidence.
-
-
-@dataclass(frozen=True)
 class LaunchSummary:
     """One point: a metric at one size."""
 
@@ -37,7 +29,7 @@ class LaunchSummary:
     low: float  # The smallest of all values.
     high: float  # The largest of all values.
     outliers: int  # Launches beyond Tukey's fences; they are kept.
-    tail: Tail | None
+    tail: float | None
     """The 99th percentile of all values, the first for rates; ``None`` for too few."""
     doubts: tuple[str, ...]  # Reasons why it is unstable; empty if it is stable.
 
@@ -90,18 +82,15 @@ def mean(values: Sequence[float], unit: str) -> float | None:
     return len(values) / math.fsum(1 / value for value in values)
 
 
-def tail(values: Sequence[float], unit: str, confidence: float) -> Tail | None:
+def tail(values: Sequence[float], unit: str, confidence: float) -> float | None:
     """Return the worst percentile, if there are enough values to bound it.
 
-    For rates the worst is the first percentile, and the bound is below it.
+    For rates the worst is the first percentile.
     """
     if len(values) < quantiles.samples_least(0.99, confidence):
         return None
     sign = -1 if unit in RATES else 1
-    signed = [sign * value for value in values]
-    bound = quantiles.upper_bound(signed, 0.99, confidence)
-    assert bound is not None, "there are enough values"
-    return Tail(sign * quantiles.quantile(signed, 0.99), sign * bound)
+    return sign * quantiles.quantile([sign * value for value in values], 0.99)
 
 
 def outliers(values: Sequence[float]) -> list[float]:
