@@ -24,7 +24,7 @@ from etherweave.bench.statistics.launches import (
     shuffled,
 )
 from etherweave.bench.statistics.settling import SHORTEST, Stability, settling, trend
-from etherweave.bench.statistics.summary import mean, outliers, summarise
+from etherweave.bench.statistics.summary import outliers, summarise
 
 
 def counted(count: int) -> list[float]:
@@ -278,16 +278,6 @@ def test_the_half_width_is_the_longer_arm() -> None:
 def test_an_invalid_rule_is_rejected(words: dict[str, int], error: str) -> None:
     with pytest.raises(ValueError, match=error):
         StoppingRule(**words)
-
-
-def test_rates_are_averaged_as_times_add_up() -> None:
-    # 60 B at 10 B/s and 60 B at 30 B/s take 8 s: 15 B/s.
-    assert mean([10.0, 30.0], "B/s") == 15.0
-    assert mean([10.0, 30.0], "s") == 20.0
-    assert mean([10.0, 0.0], "B/s") is None
-    values = noise(30, spread=0.9)
-    assert mean(values, "1/s") == pytest.approx(stats.hmean(values))
-    assert summarise([[value] for value in values], "B/s").mean == mean(values, "B/s")
 
 
 def test_outliers_are_counted_and_kept() -> None:

@@ -1,6 +1,5 @@
 """Summary of the launches of one point of a curve, and whether it is stable."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,15 +16,10 @@ _FENCE = 1.5  # Tukey's: distance of an outlier beyond the quartiles, in distanc
 class LaunchSummary:
     """One point: a metric at one size."""
 
-    unit: str
     launches: tuple[float, ...]
     """Median of each launch after its warm-up, in the order of the launches."""
-    values: int  # Number of values after warm-up, in all launches.
-    warm_up: tuple[int, ...]  # Values left out at the start of each launch.
     median: float  # Median of the launches.
     interval: quantiles.Interval | None  # Interval of the median.
-    mean: float | None
-    """Mean of the launches: harmonic for rates, else arithmetic; ``None`` if a rate is zero."""
     low: float  # The smallest of all values.
     high: float  # The largest of all values.
     outliers: int  # Launches beyond Tukey's fences; they are kept.
@@ -55,31 +49,15 @@ def summarise(
     values = [value for series in settled for value in series]
     doubts = (*_unsettled([each.stability for each in settlings]), *_doubts(launches, rule))
     return LaunchSummary(
-        unit=unit,
         launches=launches,
-        values=len(values),
-        warm_up=tuple(each.warm_up for each in settlings),
         median=quantiles.median(launches),
         interval=quantiles.median_interval(launches, rule.confidence),
-        mean=mean(launches, unit),
         low=min(values),
         high=max(values),
         outliers=len(outliers(launches)),
         tail=tail(values, unit, rule.confidence),
         doubts=doubts,
     )
-
-
-def mean(values: Sequence[float], unit: str) -> float | None:
-    """Average values of a unit: rates harmonically, since the times of equal work add up.
-
-    Hoefler and Belli, rule 3: costs by the arithmetic, rates by the harmonic mean.
-    """
-    if unit not in RATES:
-        return math.fsum(values) / len(values)
-    if not all(value > 0 for value in values):
-        return None
-    return len(values) / math.fsum(1 / value for value in values)
 
 
 def tail(values: Sequence[float], unit: str, confidence: float) -> float | None:
