@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import etherweave
-from etherweave.api.results import Measured, Result
+from etherweave.api.results import Result
 from etherweave.measurements.metrics import ITERATION_TIME, LATENCY, Metric
 from etherweave.measurements.quantities import Quantity, quantities
 from etherweave.measurements.references import Reference, references
@@ -20,6 +20,7 @@ from etherweave.report.against import fabric_name, published
 from etherweave.report.bounds import medium
 from etherweave.report.result_fabric import Fabric, fabric
 from etherweave.report.run import comparison, osu
+from support.measured_results import measurement, slowed
 
 JOBS: dict[str, dict[str, Any]] = {
     "ping": {"osu_latency": {"bytes": "8B", "iterations": 4}},
@@ -48,22 +49,7 @@ def simulated() -> Result:
 
 
 def measured(result: Result, slower: tuple[float, ...]) -> Result:
-    """Pretend that it was measured in launches that were so many times slower."""
-    launches = [
-        (factor, pl.lit(at, dtype=pl.UInt64).alias("launch")) for at, factor in enumerate(slower)
-    ]
-    time, rate = pl.col("duration_ns"), pl.col("goodput_gbps")
-    rows, streams = result.to_polars("iterations"), result.to_polars("streams")
-    tables = {
-        "iterations": pl.concat([rows.with_columns(time * by, launch) for by, launch in launches]),
-        "streams": pl.concat([streams.with_columns(rate / by, launch) for by, launch in launches]),
-    }
-    facts = dict.fromkeys(Measured.__annotations__, 0) | {"command": [], "compiler": "gcc"}
-    return dataclasses.replace(
-        result,
-        tables={name: table.to_arrow() for name, table in tables.items()},
-        summary={**result.summary, "measured": facts},  # type: ignore[typeddict-item]
-    )
+    return slowed(result, slower, measurement(len(slower)))
 
 
 def mean_s(result: Result, job: str) -> float:

@@ -48,6 +48,22 @@ def measured(times_ns: Sequence[Sequence[float]]) -> Result:
     return replace(simulated, tables=tables, summary=summary)
 
 
+def slowed(simulated: Result, slower: Sequence[float], facts: Measured) -> Result:
+    """Pretend that a simulation was measured in launches, each so many times slower."""
+    launches = [(by, pl.lit(at, dtype=pl.UInt64).alias("launch")) for at, by in enumerate(slower)]
+    time, rate = pl.col("duration_ns"), pl.col("goodput_gbps")
+    rows, streams = simulated.to_polars("iterations"), simulated.to_polars("streams")
+    tables = {
+        "iterations": pl.concat([rows.with_columns(time * by, launch) for by, launch in launches]),
+        "streams": pl.concat([streams.with_columns(rate / by, launch) for by, launch in launches]),
+    }
+    return replace(
+        simulated,
+        tables={name: table.to_arrow() for name, table in tables.items()},
+        summary=measured_summary(simulated, facts),
+    )
+
+
 def measured_summary(simulated: Result, facts: Measured) -> Summary:
     """Return the summary of a simulation without the simulator's figures, as of a measurement."""
     kept = {key: simulated.summary.get(key) for key in Summary.__required_keys__}
