@@ -15,17 +15,27 @@ from etherweave.measurements.quantities import Quantity, quantities
 from etherweave.measurements.run_lines import job_lines
 from etherweave.report.run import benchmarks
 from etherweave.report.run.comparison import ComparedResults
+from etherweave.report.section import Section
 
 
-def run(workload: dict[str, Any], **job: object) -> Result:
-    """Run a workload on eight hosts, two ranks on each."""
-    jobs = [{"name": "job", "workload": workload, "ranks_per_host": 2, **job}]
-    return etherweave.run({"topology": {"single_switch": {"hosts": 8}}, "job": jobs})
+def run(
+    workload: dict[str, Any], hosts: int = 8, ranks_per_host: int = 2, **scenario: object
+) -> Result:
+    """Run a workload on hosts of a switch, with some ranks on each."""
+    job = {"name": "job", "workload": workload, "ranks_per_host": ranks_per_host}
+    switch = {"single_switch": {"hosts": hosts}}
+    return etherweave.run({"topology": switch, "job": [job], **scenario})
 
 
-def only(workload: dict[str, Any]) -> Quantity:
-    (quantity,) = quantities(run(workload))
+def only(workload: dict[str, Any], **keys: Any) -> Quantity:
+    (quantity,) = quantities(run(workload, **keys))
     return quantity
+
+
+def shown(*results: Result) -> list[Section]:
+    """Return the sections of a page about benchmarks that are not empty."""
+    beside = ComparedResults(results)
+    return [section for build in benchmarks.sections if (section := build(beside)) is not None]
 
 
 RINGS = {"ranks": 16, "loops": 4, "measurements": 3, "random_rings": 2}
@@ -78,11 +88,8 @@ def test_updates_count_by_the_slowest_rank_and_own_transforms_by_the_mean_of_rat
 def test_a_transform_alone_is_faster_than_beside_others_where_they_share_memory() -> None:
     def rate(scope: str) -> float:
         transform = {"hpcc_fft": {"scope": scope, "log2_size": 16, "per_gflop": "100ms"}}
-        job = {"name": "job", "workload": transform, "ranks_per_host": 16}
         host = {"memory_rate": "40Gb/s", "mpi_roce": {"self_per_kib": "100ns"}}
-        fabric = {"topology": {"single_switch": {"hosts": 2}}, "host": host}
-        (quantity,) = quantities(etherweave.run({**fabric, "job": [job]}))
-        return quantity.median
+        return only(transform, hosts=2, ranks_per_host=16, host=host).median
 
     assert rate("single") > 2 * rate("star")
 
@@ -91,8 +98,8 @@ def test_samples_of_panels_stand_for_all_of_them() -> None:
     """A matrix of 2,048 in 32 panels: all of them, and nine."""
     system = {"rows": 4, "columns": 4, "size": 2048, "swap": "spread_roll"}
     done = run({"hpl": system})
-    (every,) = quantities(run({"hpl": system}))
-    (quantity,) = quantities(run({"hpl": {**system, "samples": 9}}))
+    (every,) = quantities(done)
+    quantity = only({"hpl": {**system, "samples": 9}})
     assert every.error is None
     assert quantity.error is not None
     assert quantity.error < 0.1
@@ -112,7 +119,7 @@ def test_samples_of_iterations_stand_for_all_of_them(benchmark: str) -> None:
     own = {"benchmark": benchmark, "class": "S", "ranks": 16}
     result = run({"npb": own})
     (every,) = quantities(result)
-    (quantity,) = quantities(run({"npb": {**own, "samples": 5}}))
+    quantity = only({"npb": {**own, "samples": 5}})
     assert (every.test, every.error) == (f"{benchmark}.S", None)
     by_rank = result.to_polars("iterations").group_by("rank").agg(pl.col("duration_ns").sum())
     assert every.median == pytest.approx(float(by_rank["duration_ns"].to_numpy().max()) * 1e-9)
@@ -124,8 +131,8 @@ def test_samples_of_iterations_stand_for_all_of_them(benchmark: str) -> None:
 def test_steps_of_a_flow_solver_are_added_up() -> None:
     """Ten steps, of which three stand for all."""
     gradient = {"cells": 4_000, "pressure": {"pcg": {"iterations": 5}}, "iterations": 10}
-    (every,) = quantities(run({"openfoam": gradient}))
-    (quantity,) = quantities(run({"openfoam": {**gradient, "samples": 3}}))
+    every = only({"openfoam": gradient})
+    quantity = only({"openfoam": {**gradient, "samples": 3}})
     assert (every.program, every.test, every.error) == ("openfoam", "pcg", None)
     assert quantity.error is not None
     assert quantity.median == pytest.approx(every.median, rel=0.01)
@@ -135,14 +142,8 @@ def test_steps_of_a_flow_solver_are_added_up() -> None:
 
 def test_the_report_lists_each_figure() -> None:
     lu = {"benchmark": "lu", "class": "S", "ranks": 16, "samples": 3}
-    beside = ComparedResults(
-        [run({"hpcc_ring": RINGS}), run({"osu_latency": {}}), run({"npb": lu})]
-    )
-    sections = {
-        part.title: part for build in benchmarks.sections if (part := build(beside)) is not None
-    }
-    assert list(sections) == ["HPC Challenge", "NAS Parallel Benchmarks"]
-    rings, solver = sections.values()
+    rings, solver = shown(run({"hpcc_ring": RINGS}), run({"osu_latency": {}}), run({"npb": lu}))
+    assert (rings.title, solver.title) == ("HPC Challenge", "NAS Parallel Benchmarks")
     assert [row[2] for row in solver.tables[0].rows] == ["lu.S elapsed"]
     (table,) = rings.tables
     assert [row[2] for row in table.rows] == [
@@ -154,17 +155,13 @@ def test_the_report_lists_each_figure() -> None:
 def test_collectives_of_nccl_print_bus_bandwidth() -> None:
     operation = {"allreduce": {"bytes": "16MiB"}}
     facts = {"ranks": 8, "operation": operation, "library": "nccl", "warm_up": 0, "iterations": 2}
-    hosts = {"topology": {"single_switch": {"hosts": 8}}}
-    job = {"name": "job", "workload": {"osu_collective": facts}}
-    call, bus = quantities(etherweave.run({**hosts, "job": [job]}))
+    call, bus = quantities(run({"osu_collective": facts}, ranks_per_host=1))
     assert (bus.program, bus.test, bus.size_bytes) == ("nccl_tests", "all_reduce_perf", 16 << 20)
     assert bus.values == pytest.approx([(16 << 20) / call.median * 2 * 7 / 8])
     # A link of 100 Gb/s, of which frames leave 97 %.
     assert 0.8 < bus.median / 1.25e10 < 0.97
     gather = {**facts, "operation": {"allgather": {"bytes": "2MiB"}}}
-    _, bus = quantities(
-        etherweave.run({**hosts, "job": [{**job, "workload": {"osu_collective": gather}}]})
-    )
+    _, bus = quantities(run({"osu_collective": gather}, ranks_per_host=1))
     assert (bus.test, bus.size_bytes) == ("all_gather_perf", 16 << 20)
 
 
@@ -173,10 +170,7 @@ def test_bus_bandwidth_stands_beside_what_was_published() -> None:
 
     def published(size: str) -> str:
         workload = {"osu_collective": {**job, "operation": {"allreduce": {"bytes": size}}}}
-        facts = {"topology": {"single_switch": {"hosts": 4}}, "run": {"fidelity": "flow"}}
-        result = etherweave.run({**facts, "job": [{"name": "job", "workload": workload}]})
-        beside = ComparedResults([result])
-        (section,) = [page for build in benchmarks.sections if (page := build(beside)) is not None]
+        (section,) = shown(run(workload, hosts=4, ranks_per_host=1, run={"fidelity": "flow"}))
         (table,) = section.tables
         (row,) = table.rows
         return dict(zip(table.head, row, strict=True)).get("published", "")  # Empty ones are not.
@@ -187,8 +181,7 @@ def test_bus_bandwidth_stands_beside_what_was_published() -> None:
 
 def test_times_of_requests_to_a_model_have_columns_for_their_percentiles() -> None:
     result = etherweave.run(Path("scenarios/inference.toml"))
-    beside = ComparedResults([result])
-    (section,) = [page for build in benchmarks.sections if (page := build(beside)) is not None]
+    (section,) = shown(result)
     figures, times = section.tables
     assert figures.head == ["job", "result", "test", "ranks", "figure"]
     assert times.head == ["job", "result", "time", "mean", "p50", "p95", "p99"]
@@ -220,8 +213,7 @@ def test_accelerators_of_a_node_share_a_bus_bandwidth() -> None:
         ring = {"algorithm": "ring", "protocol": "simple", "channels": 4}
         result, share = bus_of_two_nodes(fidelity, **ring)
         assert 0.9 < share < 0.97
-        beside = ComparedResults([result])
-        (section,) = [page for build in benchmarks.sections if (page := build(beside)) is not None]
+        (section,) = shown(result)
         (*_, none), (*_, expected) = section.tables[0].rows
         assert (none, expected.count("4 × 4")) == ("", 2)
 
@@ -268,13 +260,10 @@ def test_rounds_of_a_collective_stand_for_all(operation: dict[str, Any], algorit
     facts = {"ranks": 16, "operation": operation, "algorithm": algorithm}
     once = {**facts, "warm_up": 0, "iterations": 1}
 
-    def call(facts: dict[str, Any]) -> Quantity:
-        job = {"name": "job", "workload": {"osu_collective": facts}}
-        hosts = {"topology": {"single_switch": {"hosts": 16}}}
-        (quantity,) = quantities(etherweave.run({**hosts, "job": [job]}))
-        return quantity
-
-    plain, sampled = call(once), call({**once, "samples": 4})
+    plain, sampled = (
+        only({"osu_collective": facts}, hosts=16, ranks_per_host=1)
+        for facts in (once, {**once, "samples": 4})
+    )
     assert plain.error is None
     assert sampled.error is not None
     assert sampled.error < 0.02
@@ -298,11 +287,7 @@ def test_training_steps_count_operations_and_what_is_exposed() -> None:
     # 18 B of a parameter, 4,096 tokens of 16 h in each layer, and the results of the output layer.
     states = 18 * (12 * 12 * 768**2 + 50257 * 768)
     assert memory.median == states + 4096 * (12 * 2 * 16 * 768 + 2 * 2 * 768 + 4 * 50257)
-    (section,) = [
-        section
-        for build in benchmarks.sections
-        if (section := build(ComparedResults([result]))) is not None
-    ]
+    (section,) = shown(result)
     assert section.title == "Training steps"
 
 
@@ -317,12 +302,7 @@ def test_the_slowest_stage_is_no_communication() -> None:
         "parallel": {"tensor": 2, "pipeline": 2},
         "node": {"accelerators": 2, "latency": "0ns"},
     }
-    result = etherweave.run(
-        {
-            "topology": {"single_switch": {"hosts": 4}},
-            "job": [{"name": "job", "workload": {"training": training}}],
-        }
-    )
+    result = run({"training": training}, hosts=4, ranks_per_host=1)
     step, rate, imbalance, exposed, in_nodes, _ = quantities(result)
     # Forward and backward 6 operations for each of 12 h^2 + S h; two accelerators share them.
     layer = 6 * 64 * (12 * 1024**2 + 64 * 1024) / 2 * 2e-12
