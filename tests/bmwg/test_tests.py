@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from etherweave.bmwg import TestResult, bursts, kpis, load_fabric, run_tests, se
 from etherweave.bmwg.bursts import Transfer
 from etherweave.bmwg.inference import chapter_6, chapter_7
 from etherweave.bmwg.model import ReportTable
+from etherweave.sweeps import executor
 from support import command_line
 
 pytestmark = pytest.mark.usefixtures("workers_of_this_process", "undrawn_figures")
@@ -45,10 +46,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(home: Path, section: str, draft: str = "training") -> TestResult:
-    from etherweave.sweeps import executor
-
-    fabric = load_fabric(home / "small.toml")
+def run(home: Path, section: str, draft: str = "training", file: Path | None = None) -> TestResult:
+    fabric = load_fabric(file or home / "small.toml")
     (done,) = run_tests(fabric, draft, selected(draft, [section]), home, executor("local", 1))
     return done
 
@@ -59,9 +58,14 @@ def column(table: ReportTable, start: str) -> Sequence[Any]:
     return [row[at] for row in table.rows]
 
 
+def columns(table: ReportTable, *starts: str) -> Iterator[tuple[Any, ...]]:
+    """Read the rows of the first columns whose titles begin so."""
+    return zip(*(column(table, start) for start in starts), strict=True)
+
+
 def test_spraying_is_fairer_to_links_than_a_hash_of_flows(home: Path) -> None:
     (table,) = run(home, "8.4").tables
-    fairness = dict(zip(column(table, "strategy"), column(table, "JFI"), strict=True))
+    fairness = dict(columns(table, "strategy", "JFI"))
     assert fairness["ECMP"] < fairness["spray"] <= 1
     assert fairness["spray"] == pytest.approx(1, abs=0.01)
 
@@ -69,9 +73,7 @@ def test_spraying_is_fairer_to_links_than_a_hash_of_flows(home: Path) -> None:
 def test_marks_follow_the_configured_ramp(home: Path) -> None:
     (table,) = run(home, "7.1").tables
     low = column(table, "lower")[0]
-    for start, marked, configured in zip(
-        *(column(table, name) for name in ("depth", "marked", "configured")), strict=True
-    ):
+    for start, marked, configured in columns(table, "depth", "marked", "configured"):
         if start + low / 4 <= low:
             assert marked == 0
         elif start >= 2 * low:
@@ -82,34 +84,22 @@ def test_marks_follow_the_configured_ramp(home: Path) -> None:
 
 def test_bursts_are_lost_without_pauses_alone(home: Path) -> None:
     (table,) = run(home, "5.3").tables
-    assert dict(zip(column(table, "flow"), column(table, "shortest"), strict=True))["pfc"] is None
+    sizes = list(columns(table, "flow", "shortest"))
+    assert dict(sizes)["pfc"] is None
     # Four senders fill 2 MB at three times the rate of the receiver's link.
-    lost = [
-        size
-        for kind, size in zip(column(table, "flow"), column(table, "shortest"), strict=True)
-        if kind == "none"
-    ]
+    lost = [size for kind, size in sizes if kind == "none"]
     assert all(size is not None and size * 8 > 2_000_000 for size in lost)
 
 
 def test_missing_links_and_small_thresholds_deadlock(home: Path) -> None:
     shipped = Path(__file__).parents[2] / "scenarios/bmwg/leaf_spine.toml"
-    from etherweave.sweeps import executor
-
-    fabric = load_fabric(shipped)
-    (done,) = run_tests(
-        fabric, "training", selected("training", ["7.4"]), home, executor("local", 2)
-    )
-    (table,) = done.tables
-    verdicts = dict(zip(column(table, "cause"), column(table, "deadlock"), strict=True))
+    (table,) = run(home, "7.4", file=shipped).tables
+    verdicts = dict(columns(table, "cause", "deadlock"))
     assert verdicts["missing links, XOFF at 100kB"] == "yes"
     # What waits in a cycle has no throughput until the run would have ended.
     assert column(table, "longest zero")[-1] > 9_900 > column(table, "run")[-1]
     assert all(
-        paused <= length * 60
-        for paused, length in zip(
-            column(table, "paused by switches"), column(table, "run"), strict=True
-        )
+        paused <= length * 60 for paused, length in columns(table, "paused by switches", "run")
     )
     assert column(table, "storms")[:2] == [0, 1]
 
@@ -134,21 +124,10 @@ def test_the_algorithm_of_a_collective_is_verified_by_its_peers(home: Path) -> N
 
 def test_the_distribution_of_latency_ends_at_its_largest_value(home: Path) -> None:
     statistics, distribution = run(home, "5.2").tables
-    one_way = column(statistics, "time")
-    largest = [
-        value
-        for kind, value in zip(one_way, column(statistics, "max"), strict=True)
-        if kind == "one way"
-    ]
-    ends = [
-        value
-        for share, value in zip(
-            column(distribution, "messages [%]"), column(distribution, "one way"), strict=True
-        )
-        if share == 100
-    ]
-    assert ends == pytest.approx(largest)
-    factors = dict(zip(column(statistics, "load"), column(statistics, "over"), strict=True))
+    largest = [value for kind, value in columns(statistics, "time", "max") if kind == "one way"]
+    shares = columns(distribution, "messages [%]", "one way")
+    assert [value for share, value in shares if share == 100] == pytest.approx(largest)
+    factors = dict(columns(statistics, "load", "over"))
     assert factors["none"] == 1 < factors["all pairs, bidirectional"]
 
 
@@ -214,13 +193,8 @@ def test_prompts_beyond_what_is_computed_wait_and_their_transfers_meet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chapter_6, "TOKENS", 64)  # Requests come the faster, so as many wait.
-    file = tmp_path / "twelve.toml"
-    file.write_text(SMALL.replace("hosts_per_leaf = 2", "hosts_per_leaf = 4"))
-    from etherweave.sweeps import executor
-
-    tests = selected("inference", ["6.3", "6.4"])
-    fabric, on = load_fabric(file), executor("local", 1)
-    parallelism, queue = run_tests(fabric, "inference", tests, tmp_path, on)
+    (tmp_path / "small.toml").write_text(SMALL.replace("hosts_per_leaf = 2", "hosts_per_leaf = 4"))
+    parallelism, queue = (run(tmp_path, section, "inference") for section in ("6.3", "6.4"))
     waits = column(queue.tables[0], "queueing")
     assert waits[0] < waits[1] < waits[2]
     # A prompt of a worker of eight has eight flows; a worker of four takes twice as long for it.
@@ -289,15 +263,12 @@ def test_a_switch_alone_has_no_uplink_to_fail(tmp_path: Path) -> None:
 def test_a_routing_that_needs_no_failure_is_the_same_with_a_late_one(home: Path) -> None:
     """Iterations beside a failure after the end are those before a failure in time."""
     (table,) = run(home, "11.2").tables
-    rows = {
-        (kind, delay): (lost, steady)
-        for kind, delay, lost, steady in zip(
-            *(column(table, name) for name in ("failure", "convergence", "packets", "iteration")),
-            strict=True,
-        )
+    lost = {
+        (kind, delay): packets
+        for kind, delay, packets in columns(table, "failure", "convergence", "packets")
     }
-    assert rows["none", "–"][0] == 0
-    assert rows["uplink of a leaf", "500us"][0] > rows["uplink of a leaf", "50us"][0] > 0
+    assert lost["none", "–"] == 0
+    assert lost["uplink of a leaf", "500us"] > lost["uplink of a leaf", "50us"] > 0
 
 
 def test_convergence_is_the_first_period_in_which_all_flows_are_near_their_share() -> None:
