@@ -25,27 +25,10 @@ from etherweave.bmwg.model import Cell, Included, ReportTable
 from etherweave.bmwg.running import REPETITION
 from etherweave.bmwg.settings import KIB
 from etherweave.sweeps import executor, executors
+from support.small_fabric import SMALL
 from support.workers import completed_here
 
-FABRIC = """\
-routing = "ecmp"
-
-[topology.fat_tree]
-leaves = 8
-hosts_per_leaf = 2
-cores = 2
-links_per_core = 1
-
-[switch]
-buffer = "4MB"
-ecn = { queue_min = "100kB", queue_max = "400kB", share_max = 0.1 }
-
-[flow_control.pfc]
-
-[transport.roce]
-reliability = "selective_repeat"
-dcqcn = {}
-"""
+FABRIC = SMALL.replace("leaves = 4", "leaves = 8").replace("2MB", "4MB")
 PERCENTILE = re.compile(r"\bP\d")
 RUN = [(draft, part) for draft in DRAFTS for part, entry in entries(draft).items() if entry.is_run]
 

@@ -14,28 +14,9 @@ from etherweave.bmwg.inference import chapter_6, chapter_7
 from etherweave.bmwg.model import ReportTable
 from etherweave.sweeps import executor
 from support import command_line
+from support.small_fabric import SMALL
 
 pytestmark = pytest.mark.usefixtures("workers_of_this_process", "undrawn_figures")
-
-SMALL = """\
-routing = "ecmp"
-
-[topology.fat_tree]
-leaves = 4
-hosts_per_leaf = 2
-cores = 2
-links_per_core = 1
-
-[switch]
-buffer = "2MB"
-ecn = { queue_min = "100kB", queue_max = "400kB", share_max = 0.1 }
-
-[flow_control.pfc]
-
-[transport.roce]
-reliability = "selective_repeat"
-dcqcn = {}
-"""
 
 
 @pytest.fixture(scope="module")
