@@ -17,7 +17,7 @@ from etherweave.report.drawing.items import Drawing
 from etherweave.report.drawing.picture import Mark, Picture, Point, Words, short, width
 from etherweave.report.drawing.wiring import Bundle, Switch, TooLargeError, Wiring
 
-LAYER_HIGH = 16.0  # Height of a switch [pt].
+HIGH = 16.0  # Height of a switch [pt].
 GAP = 16.0  # Between switches [pt].
 ORDER_ROUNDS = 8  # Rounds of ordering rows by their neighbours; more rarely help.
 
@@ -41,18 +41,21 @@ def _layered(wiring: Wiring, bundles: Sequence[Bundle]) -> Picture:
     for level, row in enumerate(rows):
         for n, switch in enumerate(row):
             place = (wide * (n + 0.5) / len(row), level * climb)
-            label = short(switch.name)
-            size = (max(width(label, 7) + 8, 24.0), LAYER_HIGH)
-            picture.marks.append(Mark(switch.name, place, size, label))
+            picture.marks.append(_mark(switch.name, place))
             picture.marks += hosts.below(wiring, switch.name, place)
         picture.words.append(Words((-GAP, level * climb), f"level {level}", 7.5, "right"))
     drawing.join_straight()
     return picture
 
 
+def _mark(name: str, place: Point) -> Mark:
+    label = short(name)
+    return Mark(name, place, (max(width(label, 7) + 8, 24.0), HIGH), label)
+
+
 def _slot(switch: Switch) -> float:
     below = hosts.row_width(switch.hosts) if switch.hosts else 0.0
-    return max(width(short(switch.name), 7) + 8, below, 24.0)
+    return max(_mark(switch.name, (0.0, 0.0)).size[0], below)
 
 
 def _ordered(wiring: Wiring, bundles: Sequence[Bundle]) -> list[list[Switch]]:
@@ -82,7 +85,6 @@ def _mean(values: Sequence[float]) -> float:
 SWITCHES_MAX = 300  # Switches whose names can be read.
 STEP = 78.0  # Between neighbours, where the fabric allows it [pt].
 ROUNDS = 400  # Rounds of the majorisation; more change nothing that one could see.
-HIGH = 16.0  # Height of a switch [pt].
 HOSTS_AWAY = 26.0  # Distance from a switch to its hosts [pt].
 
 
@@ -97,11 +99,7 @@ def layout(wiring: Wiring) -> Picture:
     names = [switch.name for switch in wiring.switches]
     places = positions(names, [bundle.ends for bundle in bundles])
     drawing = Drawing(wiring)
-    for name in names:
-        label = short(name)
-        size = (max(width(label, 7) + 8, 24.0), HIGH)
-        drawing.picture.marks.append(Mark(name, places[name], size, label))
-    drawing.picture.marks = _apart(drawing.picture.marks)
+    drawing.picture.marks = _apart([_mark(name, places[name]) for name in names])
     _place_hosts(drawing.picture, wiring)
     drawing.join_straight()
     return drawing.picture
