@@ -5,7 +5,6 @@ with its interval of 95 %, as Student's t gives it; others a mean and their rang
 """
 
 import difflib
-import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
@@ -156,10 +155,7 @@ class Plot(Figure):
     """A figure that notebooks show as SVG; ``savefig`` writes it as PNG, PDF or SVG."""
 
     def _repr_svg_(self) -> str:
-        text = io.StringIO()
-        with style.house():
-            self.savefig(text, format="svg")
-        return text.getvalue()
+        return style.image_of(lambda: self).decode()
 
 
 Results: TypeAlias = Result | list[Result] | HasResults
