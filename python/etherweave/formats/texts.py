@@ -187,6 +187,13 @@ def items(file: Source, value: object, where: str) -> list[Any]:
     return value
 
 
+def mappings(file: Source, value: object, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Check that a value is a list of mappings; yields each with its place."""
+    for at, entry in enumerate(items(file, value, where)):
+        place = f"{where}[{at}]"
+        yield place, mapping(file, entry, place)
+
+
 def number(file: Source, text: object, where: str, low: int = 0, high: int = 2**31) -> int:
     """Read a whole number within its range."""
     digits = str(text).strip()

@@ -12,7 +12,7 @@ from typing import Any
 from etherweave.api.units import counted
 from etherweave.formats.network import Kind, Network, listed_names
 from etherweave.formats.parts import leave_out
-from etherweave.formats.texts import Source, items, mapping, only, yaml
+from etherweave.formats.texts import Source, items, mapping, mappings, only, yaml
 
 HOST_KINDS = ("linux", "k8s-kind", "ext-container", "host")
 BRIDGES = ("bridge", "ovs-bridge")  # Kinds of bridges of the machine on which the laboratory is.
@@ -49,9 +49,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         made = network.new_node(name, node_kind, f"nodes.{name}")
         made.is_assumed = node_kind == "host"  # A router of Linux is of that kind, too.
     left_out = 0
-    for at, entry in enumerate(items(file, topology.get("links"), "topology.links")):
-        where = f"topology.links[{at}]"
-        link = mapping(file, entry, where)
+    for where, link in mappings(file, topology.get("links"), "topology.links"):
         ends = [_end(file, end, where) for end in _endpoints(file, link, where)]
         if "endpoint" not in link and len(ends) != 2:
             raise file.mistake(f"{where}.endpoints", f"{counted(len(ends), 'end')}; expected two")

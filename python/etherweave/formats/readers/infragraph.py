@@ -10,7 +10,7 @@ from typing import Any
 
 from etherweave.formats.listing import DELAYS, NS_PER_M
 from etherweave.formats.network import Kind, Network, listed_names
-from etherweave.formats.texts import Source, items, json_value, mapping, number, only, yaml
+from etherweave.formats.texts import Source, json_value, mapping, mappings, number, only, yaml
 
 UNITS = {"gigabits_per_second": "Gb/s", "gigabytes_per_second": "GB/s"}
 """Choices of a bandwidth, and the unit of a rate."""
@@ -48,13 +48,17 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             reason = f"device {instance.get('device')} is not listed; expected a device's name"
             raise file.mistake(where, reason)
         counts[name] = number(file, instance.get("count", 1), f"{where}.count", 1, ENDS_MAX)
-        components[name] = _components(file, device)
+        of_device = f"devices.{instance.get('device')}.components"
+        parts = list(mappings(file, device.get("components"), of_device))
+        components[name] = {
+            str(part.get("name")): number(file, part.get("count", 1), f"{place}.count", 1, ENDS_MAX)
+            for place, part in parts
+        }
+        kind = _kind({str(part.get("choice")) for _, part in parts})
         for index in range(counts[name]):
-            network.node(_instance(name, index, counts), _kind(file, device), where)
+            network.node(_instance(name, index, counts), kind, where)
     kinds = {name: _cable(file, link) for name, link in _by_name(file, document, "links").items()}
-    for at, entry in enumerate(items(file, document.get("edges"), "edges")):
-        where = f"edges[{at}]"
-        edge = mapping(file, entry, where)
+    for where, edge in mappings(file, document.get("edges"), "edges"):
         ends = [_ends(file, edge.get(end), where, counts, components) for end in ("ep1", "ep2")]
         of = _kind_of_link(file, edge, kinds, where)
         for first, second in _pairs(file, str(edge.get("scheme", "one2one")), ends, where):
@@ -83,24 +87,12 @@ def _kind_of_link(
 
 
 def _by_name(file: Source, document: dict[str, Any], key: str) -> dict[str, dict[str, Any]]:
-    entries = [
-        mapping(file, entry, f"{key}[{at}]")
-        for at, entry in enumerate(items(file, document.get(key), key))
-    ]
-    return {str(entry.get("name")): entry for entry in entries}
+    entries = mappings(file, document.get(key), key)
+    return {str(entry.get("name")): entry for _, entry in entries}
 
 
-def _components(file: Source, device: dict[str, Any]) -> dict[str, int]:
-    entries = items(file, device.get("components"), f"devices.{device['name']}.components")
-    return {
-        str(entry.get("name")): number(file, entry.get("count", 1), "count", 1, ENDS_MAX)
-        for entry in (mapping(file, entry, "components") for entry in entries)
-    }
-
-
-def _kind(file: Source, device: dict[str, Any]) -> Kind:
-    entries = [mapping(file, row, "components") for row in items(file, device["components"], "")]
-    kinds = {str(entry.get("choice")) for entry in entries}
+def _kind(kinds: set[str]) -> Kind:
+    """Return what an instance is whose components have some kinds."""
     return "switch" if kinds <= SWITCH_KINDS and kinds & {"port", "switch"} else "host"
 
 

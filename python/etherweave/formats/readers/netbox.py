@@ -12,7 +12,7 @@ from io import StringIO
 from typing import Any
 
 from etherweave.formats.network import Kind, Network, listed_names, subject
-from etherweave.formats.texts import Source, delimiter, items, json_value, mapping
+from etherweave.formats.texts import Source, delimiter, items, json_value, mapping, mappings
 
 CABLES, TABLE = {"side_a_name", "side_b_name"}, {"termination a", "termination b"}
 DEVICES, INTERFACES = {"name", "role", "device_type"}, {"device", "name", "type"}
@@ -161,9 +161,7 @@ def _rest(file: Source) -> Iterable[Cable]:
     """Read cables of ``GET /api/dcim/cables/``."""
     document = json_value(file)
     results = document.get("results") if isinstance(document, dict) else document
-    for at, entry in enumerate(items(file, results, "results")):
-        where = f"results[{at}]"
-        cable = mapping(file, entry, where)
+    for where, cable in mappings(file, results, "results"):
         ends = [
             [
                 (mapping(file, end, f"{where}.{side}"), f"{where}.{side}")

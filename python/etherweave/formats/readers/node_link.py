@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from etherweave.formats.network import Kind, Network
-from etherweave.formats.texts import Source, items, json_value, mapping, number, only
+from etherweave.formats.texts import Source, json_value, mapping, mappings, number, only
 
 RATES = ("rate", "speed", "bandwidth", "capacity")
 """Keys that may hold a rate; a number is in bit/s."""
@@ -21,15 +21,12 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     file = only(files)
     document = mapping(file, json_value(file), "")
     network = Network(str(file.path))
-    for at, entry in enumerate(items(file, document.get("nodes"), "nodes")):
-        node = mapping(file, entry, f"nodes[{at}]")
+    for where, node in mappings(file, document.get("nodes"), "nodes"):
         if "id" not in node:
-            raise file.mistake(f"nodes[{at}]", "id is missing; expected a name")
-        network.new_node(str(node["id"]), kind_of(node.get("kind")), f"nodes[{at}]")
+            raise file.mistake(where, "id is missing; expected a name")
+        network.new_node(str(node["id"]), kind_of(node.get("kind")), where)
     key = "links" if "links" in document else "edges"
-    for at, entry in enumerate(items(file, document.get(key), key)):
-        where = f"{key}[{at}]"
-        link = mapping(file, entry, where)
+    for where, link in mappings(file, document.get(key), key):
         first, second = (str(link.get(end, "")) for end in ("source", "target"))
         for name in (first, second):
             network.known(name, where)

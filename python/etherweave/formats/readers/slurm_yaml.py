@@ -6,7 +6,7 @@ from typing import Any
 
 from etherweave.formats.network import Network
 from etherweave.formats.readers.slurm import Tree
-from etherweave.formats.texts import Source, items, mapping, only, yaml
+from etherweave.formats.texts import Source, items, mapping, mappings, only, yaml
 
 _BEGIN = re.compile(
     r"""^(- *\{? *["']?topology["']?:|["']?(blocks|switches)["']?:)""", re.MULTILINE
@@ -58,15 +58,11 @@ def _topology(file: Source, topology: dict[str, Any], tree: Tree) -> bool:
     name = str(topology.get("topology"))
     if "block" in topology:
         block = mapping(file, topology["block"], f"{name}.block")
-        for number, entry in enumerate(items(file, block.get("blocks"), f"{name}.block.blocks")):
-            where = f"{name}.block.blocks[{number}]"
-            member = mapping(file, entry, where)
+        for where, member in mappings(file, block.get("blocks"), f"{name}.block.blocks"):
             tree.add(_text(file, member, "block", where), _list(file, member, where), "", "", where)
         return True
     switches = mapping(file, topology["tree"], f"{name}.tree").get("switches")
-    for number, entry in enumerate(items(file, switches, f"{name}.tree.switches")):
-        where = f"{name}.tree.switches[{number}]"
-        member = mapping(file, entry, where)
+    for where, member in mappings(file, switches, f"{name}.tree.switches"):
         children = _list(file, member, where, "children")
         nodes = _list(file, member, where)
         if not nodes and not children:
@@ -83,9 +79,7 @@ def _model(file: Source, document: dict[str, Any], tree: Tree) -> bool:
         names = items(file, mapping(file, entry, where).get("switches"), where)
         if names:
             tree.add(name, "", ",".join(map(str, names)), "", where)
-    for number, entry in enumerate(items(file, document.get("blocks"), "blocks")):
-        where = f"blocks[{number}]"
-        member = mapping(file, entry, where)
+    for where, member in mappings(file, document.get("blocks"), "blocks"):
         nodes = ",".join(map(str, items(file, member.get("nodes"), f"{where}.nodes")))
         tree.add(_text(file, member, "switch", where), nodes, "", "", where)
     return False
