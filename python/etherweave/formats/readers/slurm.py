@@ -36,12 +36,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         if name is None:
             continue
         rate = _rate(network, words.get("LinkSpeed", ""))
-        try:
-            tree.add(name, words.get("Nodes", ""), words.get("Switches", ""), rate, where)
-        except ValueError as error:
-            if isinstance(error, OSError):
-                raise
-            raise file.mistake(where, str(error)) from None
+        tree.add(name, words.get("Nodes", ""), words.get("Switches", ""), rate, where)
     tree.finish(is_block="blockname=" in file.head.lower())
     return network
 
@@ -54,19 +49,24 @@ class Tree:
         self._file = file
         self._parents: dict[str, str] = {}
         self._below: list[tuple[str, list[str], str, str]] = []
+        self._places: dict[str, str] = {}
 
     def add(self, name: str, nodes: str, switches: str, rate: str, where: str) -> None:
         """Add a switch or a block by its two lists of names; one of them may be empty."""
         if bool(nodes) == bool(switches):
-            raise ValueError(f"{name}: expected Nodes or Switches")
+            raise self._file.mistake(where, f"{name}: expected Nodes or Switches")
         self._network.new_node(name, "switch", where)
-        for child in expanded(nodes or switches):
+        try:
+            children = expanded(nodes or switches)
+        except ValueError as error:
+            raise self._file.mistake(where, str(error)) from None
+        for child in children:
             if child in self._parents:
-                known = self._parents[child]
-                raise ValueError(f"{child} is below {name} and {known}; expected one of them")
+                reason = f"{child} is below {name} and {self._parents[child]}; expected one of them"
+                raise self._file.mistake(where, reason)
             self._parents[child] = name
-        self._below.append((name, expanded(nodes or switches), rate, "host" if nodes else ""))
-        self._places = {**getattr(self, "_places", {}), name: where}
+        self._below.append((name, children, rate, "host" if nodes else ""))
+        self._places[name] = where
 
     def finish(self, is_block: bool, is_complete: bool = True) -> None:
         """Join what is listed; roots of a file without one are joined by another switch.
@@ -109,7 +109,7 @@ class Tree:
                 network.notes.append(f"the exported fabric has {has}; these {what} have {shows}")
 
     def _refuse_cycles(self) -> None:
-        for name in self._places if self._below else ():
+        for name in self._places:
             at, steps = name, 0
             while at in self._parents:
                 at, steps = self._parents[at], steps + 1

@@ -26,22 +26,17 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     document = yaml(file)
     network = Network(str(file.path))
     tree = Tree(network, file)
-    try:
-        if isinstance(document, list):
-            topology = _default(file, document)
-            is_block = _topology(file, topology, tree)
-            names = [str(other["topology"]) for other in document if "topology" in other]
-            network.notes += [
-                f"the topology {name} is left out: the cluster's default is read, or the first"
-                for name in names
-                if name != str(topology["topology"])
-            ]
-        else:
-            is_block = _model(file, mapping(file, document, ""), tree)
-    except ValueError as error:
-        if isinstance(error, OSError):
-            raise
-        raise file.mistake("", str(error)) from None
+    if isinstance(document, list):
+        topology = _default(file, document)
+        is_block = _topology(file, topology, tree)
+        names = [str(other["topology"]) for other in document if "topology" in other]
+        network.notes += [
+            f"the topology {name} is left out: the cluster's default is read, or the first"
+            for name in names
+            if name != str(topology["topology"])
+        ]
+    else:
+        is_block = _model(file, mapping(file, document, ""), tree)
     tree.finish(is_block, is_complete=isinstance(document, list))
     return network
 
