@@ -446,14 +446,6 @@ def test_mistakes_are_named_by_place(name: str, text: str, expected: str, tmp_pa
     assert len(str(caught.value)) < 600
 
 
-def test_files_of_several_formats_are_refused_by_their_names(tmp_path: Path) -> None:
-    (tmp_path / "a.gml").write_text("graph [ node [ id 0 ] ]")
-    (tmp_path / "b.dot").write_text("graph { a -- b }")
-    expected = "b.dot: dot, and a.gml is gml; expected files of a single format"
-    with pytest.raises(InputError, match=expected):
-        read([tmp_path])
-
-
 def test_a_file_of_gigabytes_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "large.csv"
     with path.open("wb") as file:
