@@ -1,6 +1,7 @@
 """Collectives of accelerators, which several tests measure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 
 from etherweave.api.results import Result
 from etherweave.bmwg import kpis
@@ -131,8 +132,7 @@ def collective_table(
 
 def mean_gbytes(case: Case, result: Result) -> float:
     """Compute the mean bus bandwidth of iterations [GB/s]."""
-    values = bus_gbytes(case, result)
-    return sum(values) / len(values)
+    return fmean(bus_gbytes(case, result))
 
 
 def means(

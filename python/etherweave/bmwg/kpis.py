@@ -6,6 +6,7 @@ iterations and transfers what software sees.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from etherweave.api.results import Result
@@ -166,7 +167,11 @@ def convergence_us(
     has all flows within the tolerance.
     """
     return _first_us(
-        series, onset_us, flows, tolerance, lambda rates: dict.fromkeys(rates, _mean(rates))
+        series,
+        onset_us,
+        flows,
+        tolerance,
+        lambda rates: dict.fromkeys(rates, fmean(rates.values())),
     )
 
 
@@ -180,9 +185,7 @@ def steady_us(
     after = [period.rates for period in series if period.end_us > onset_us]
     last = after[-max(len(after) // 5, 1) :]
     known = set().union(*last)
-    steady = {
-        flow: _mean({at: rates.get(flow, 0.0) for at, rates in enumerate(last)}) for flow in known
-    }
+    steady = {flow: fmean(rates.get(flow, 0.0) for rates in last) for flow in known}
     return _first_us(series, onset_us, flows, tolerance, lambda _: steady)
 
 
@@ -206,10 +209,6 @@ def _first_us(
     return None
 
 
-def _mean(rates: Mapping[int, float]) -> float:
-    return math.fsum(rates.values()) / len(rates)
-
-
 def tail_us(values_us: Sequence[float], percent: float) -> float | None:
     """Return a percentile to the picosecond, or nothing where the samples do not hold it."""
     value = formulas.percentile(values_us, percent)
@@ -218,8 +217,8 @@ def tail_us(values_us: Sequence[float], percent: float) -> float | None:
 
 def latency_cells(values_us: Sequence[float]) -> list[float | None]:
     """Return minimum, mean, percentiles as far as samples have them, and maximum [us]."""
-    mean = math.fsum(values_us) / len(values_us)
-    ends = [round(value, PICOSECONDS) for value in (min(values_us), mean, max(values_us))]
+    statistics = (min(values_us), fmean(values_us), max(values_us))
+    ends = [round(value, PICOSECONDS) for value in statistics]
     return [*ends[:2], *(tail_us(values_us, percent) for percent in PERCENTILES), ends[2]]
 
 

@@ -1,6 +1,7 @@
 """Latency between two hosts, alone and beside traffic, which several tests measure."""
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import TypeAlias
 
 from etherweave.bmwg import kpis
@@ -91,7 +92,7 @@ def _statistics(pooled: Pooled) -> ReportTable:
         for name, values in zip(TIMES, (one_way, round_trip), strict=True):
             alone = pooled.get((*key[:2], UNLOADED))
             first = alone and (alone[0] if name == TIMES[0] else alone[1])
-            factor = _mean(values) / _mean(first) if first else None
+            factor = fmean(values) / fmean(first) if first else None
             cells.append([*key, name, len(values), runs, *kpis.latency_cells(values), factor])
     columns = [
         *kpis.SETTING.columns(*AXES, "time"),
@@ -124,7 +125,3 @@ def _distribution(pooled: Pooled) -> ReportTable:
     ]
     title, plot = "Distribution of latency", Plot(3, 4, (0, 1, 2))
     return ReportTable("latency-cdf", title, columns, rows_, plot=plot)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

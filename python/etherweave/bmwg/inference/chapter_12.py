@@ -1,8 +1,8 @@
 """Scale, and failures beside KV cache transfers (inference draft, chapter 12)."""
 
 from collections.abc import Sequence
+from statistics import fmean
 
-from etherweave.api.results import Result
 from etherweave.bmwg import failures
 from etherweave.bmwg.dispatch import MODELS, dispatches_us, exchange
 from etherweave.bmwg.fabric import BenchFabric
@@ -54,7 +54,11 @@ def _scale_tables(_: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     lines: list[list[Cell]] = []
     for case, result in trials:
         traffic, count = (case.labels[axis] for axis in SCALE_AXES)
-        value = _rate(result) if traffic == KV else percentile(dispatches_us(result), 50)
+        value = (
+            fmean(stream_rates(result)) / 8
+            if traffic == KV
+            else percentile(dispatches_us(result), 50)
+        )
         share = ratio(value, bases.setdefault(traffic, value))
         kv, ep = (value, None) if traffic == KV else (None, value)
         verdict = "report" if share is not None and abs(share - 1) > DEPARTURE else ""
@@ -66,11 +70,6 @@ def _scale_tables(_: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     ]
     note = "Base: the fewest accelerators. Tables and convergence of control planes are not in it."
     return [ReportTable("scale", "Scale", columns, lines, note, Plot(1, 4, (0,)))]
-
-
-def _rate(result: Result) -> float:
-    rates = stream_rates(result)
-    return sum(rates) / len(rates) / 8
 
 
 def _failure_cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import chain
+from statistics import fmean
 
 from etherweave.api.results import Result
 from etherweave.bmwg.collectives import collective_cases, parts, swept
@@ -35,8 +36,7 @@ def _step_tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]
     rows: list[list[Cell]] = []
     for case, result in trials:
         operation, count, size = parts(case)
-        times = iterations_us(result)
-        collective_s = sum(times) / len(times) / 1e6
+        collective_s = fmean(iterations_us(result)) / 1e6
         for compute_ms in COMPUTE_MS:
             compute_s = compute_ms / 1e3
             completion_s = ITERATIONS * (compute_s + collective_s)
