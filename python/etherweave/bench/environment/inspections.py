@@ -186,18 +186,13 @@ def captured(text: str, interface: str) -> Snapshot:
 def _files(text: str) -> dict[PurePosixPath, str]:
     """Gather lines by file; those of other places are left out."""
     texts: dict[PurePosixPath, list[str]] = {}
-    for name, line in _lines(text):
-        path = PurePosixPath(name)
-        if path.parts[:1] == ("/",) and path.parts[1:2] in _ROOTS and ".." not in path.parts:
-            texts.setdefault(path.relative_to("/"), []).append(line)
-    return {path: "".join(f"{line}\n" for line in lines) for path, lines in texts.items()}
-
-
-def _lines(text: str) -> Iterator[tuple[str, str]]:
     for line in text.split("\n"):
         name, zero, rest = line.partition("\0")
-        if zero:
-            yield name, rest
+        path = PurePosixPath(name)
+        is_below = path.parts[:1] == ("/",) and path.parts[1:2] in _ROOTS
+        if zero and is_below and ".." not in path.parts:
+            texts.setdefault(path.relative_to("/"), []).append(rest)
+    return {path: "".join(f"{line}\n" for line in lines) for path, lines in texts.items()}
 
 
 def _write(root: Path, path: PurePosixPath, content: str) -> None:
