@@ -1,7 +1,7 @@
 """Columns of families from the counters of kernel and drivers."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, RDMA, Family
@@ -73,10 +73,7 @@ def processors(stat: str, ticks: int) -> list[CounterRow]:
 
     ``ticks`` is its unit: ticks per second.
     """
-    return list(_processors(stat, ticks))
-
-
-def _processors(stat: str, ticks: int) -> Iterator[CounterRow]:
+    rows = []
     for line in stat.splitlines():
         name, *words = line.split()
         if name.startswith("cpu") and name != "cpu" and len(words) >= 8:
@@ -84,7 +81,8 @@ def _processors(stat: str, ticks: int) -> Iterator[CounterRow]:
             user, nice, system, idle, _, irq, softirq, stolen = (
                 int(word) / ticks for word in words[:8]
             )
-            yield CounterRow((name[3:],), (user + nice, system, softirq, irq, stolen, idle))
+            rows.append(CounterRow((name[3:],), (user + nice, system, softirq, irq, stolen, idle)))
+    return rows
 
 
 def interface(name: str, kernel: Mapping[str, int], driver: Mapping[str, int]) -> CounterRow:
