@@ -23,6 +23,21 @@ RUNS = pl.DataFrame(
 )
 
 
+ROUTINGS = pl.DataFrame(
+    {
+        "routing": ["spray", "spray", "ecmp", "ecmp"],
+        "topology.fat_tree.cores": [1, 4, 1, 4],
+        "seed": 1,
+        "jobs.halo.mean_us": [2.0, 1.0, 8.0, 7.0],
+    }
+)
+
+
+def written(runs: pl.DataFrame, axes: list[str], home: Path) -> str:
+    """Write the page of a sweep with these axes; return its text."""
+    return write_sweep({"a": runs}, axes, "a sweep", "All runs.", {}, home).read_text()
+
+
 def ends(table: pl.DataFrame) -> list[float]:
     """Ends of the band at the first place."""
     (band,) = plot(table, "switch.buffer", "jobs.halo.mean_us").axes[0].collections
@@ -45,10 +60,7 @@ def test_rows_that_are_no_repetitions_have_their_range() -> None:
 
 
 def test_a_page_has_figures_that_differ_and_a_row_for_each_point(tmp_path: Path) -> None:
-    page = write_sweep(
-        {"a": RUNS}, ["switch.buffer", "seed"], "a sweep", "6 of 6 runs.", {}, tmp_path
-    )
-    text = page.read_text()
+    text = written(RUNS, ["switch.buffer", "seed"], tmp_path)
     assert '"lead">halo.mean [us]: from 2 at buffer = 1MiB to 10 at buffer = 2MiB.</p>' in text
     assert '<section id="jobs_halo_mean_us">' in text
     assert "pauses" not in text.partition("<script")[0], "equal in all runs"
@@ -62,11 +74,10 @@ def test_a_page_begins_with_what_the_tool_of_a_benchmark_prints(tmp_path: Path) 
         (2 * pl.col("jobs.halo.mean_us")).alias(f"{calls}.p95.round_trip_us"),
         (1e6 / pl.col("jobs.halo.mean_us")).alias(f"{calls}.transaction_rate_per_s"),
     )
-    axes = ["switch.buffer", "seed"]
-    text = write_sweep({"a": runs}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
+    text = written(runs, ["switch.buffer", "seed"], tmp_path)
     assert '<p class="lead">mean.round_trip [us]: from 2 at buffer = ' in text
     assert "p95" not in text and "transaction_rate" not in text
-    text = write_sweep({"a": runs}, ["seed"], "seeds", "6 runs.", {}, tmp_path).read_text()
+    text = written(runs, ["seed"], tmp_path)
     assert f'<p class="lead">{calls}.mean.round_trip [us]: 6 (95 %: ' in text
 
 
@@ -77,8 +88,7 @@ def test_a_page_has_whole_keys_where_their_ends_are_alike(tmp_path: Path) -> Non
         same.alias("benchmarks.halo.osu_latency.latency_us"),
         same.alias("benchmarks.other.osu_latency.latency_us"),
     )
-    axes = ["job.0.start", "job.1.start"]
-    text = write_sweep({"a": runs}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
+    text = written(runs, ["job.0.start", "job.1.start"], tmp_path)
     assert "halo.osu_latency.latency [us]: from 1 at job.0.start = 1MiB, job.1.start =" in text
 
 
@@ -88,35 +98,18 @@ def test_the_end_of_a_name_is_its_unit() -> None:
 
 
 def test_a_page_says_which_axis_changes_a_figure_most(tmp_path: Path) -> None:
-    runs = pl.DataFrame(
-        {
-            "routing": ["spray", "spray", "ecmp", "ecmp"],
-            "topology.fat_tree.cores": [1, 4, 1, 4],
-            "seed": 1,
-            "jobs.halo.mean_us": [2.0, 1.0, 8.0, 7.0],
-        }
-    )
-    axes = ["routing", "topology.fat_tree.cores", "seed"]
-    text = write_sweep({"a": runs}, axes, "a sweep", "4 of 4 runs.", {}, tmp_path).read_text()
+    text = written(ROUTINGS, ["routing", "topology.fat_tree.cores", "seed"], tmp_path)
     # 7.5 to 1.5 over the routings, 5 to 4 over the cores.
     assert "means differ by a factor of 5 over routing, of 1.25 over cores." in text
     assert "Means over seeds" not in text
-    axis = plot(runs, "topology.fat_tree.cores", "jobs.halo.mean_us", "routing").axes[0].xaxis
+    axis = plot(ROUTINGS, "topology.fat_tree.cores", "jobs.halo.mean_us", "routing").axes[0].xaxis
     assert [place for place in axis.get_majorticklocs() if 1 <= place <= 4] == [1, 2, 3, 4]
 
 
 def test_a_page_compares_no_axes_where_a_point_has_failed(tmp_path: Path) -> None:
-    runs = pl.DataFrame(
-        {
-            "routing": ["spray", "spray", "ecmp", "ecmp"],
-            "topology.fat_tree.cores": [1, 4, 1, 4],
-            "seed": 1,
-            "jobs.halo.mean_us": [2.0, None, 8.0, 7.0],
-        }
-    )
-    axes = ["routing", "topology.fat_tree.cores", "seed"]
+    runs = ROUTINGS.with_columns(pl.Series("jobs.halo.mean_us", [2.0, None, 8.0, 7.0]))
     for rows in (runs, runs.drop_nulls()):
-        text = write_sweep({"a": rows}, axes, "a sweep", "3 runs.", {}, tmp_path).read_text()
+        text = written(rows, ["routing", "topology.fat_tree.cores", "seed"], tmp_path)
         assert "halo.mean [us]: from 2 at" in text
         assert "by a factor of" not in text
 
@@ -125,8 +118,7 @@ def test_a_page_compares_no_axes_where_a_point_has_failed(tmp_path: Path) -> Non
 def test_samples_of_points_have_a_row_for_each_point(first: int, tmp_path: Path) -> None:
     """Points whose run as it stands has failed have samples alone."""
     runs = RUNS.with_columns(sample=pl.Series([first, 1, 2] * 2), seed=pl.lit(1))
-    axes = ["switch.buffer", "sample", "seed"]
-    text = write_sweep({"a": runs}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
+    text = written(runs, ["switch.buffer", "sample", "seed"], tmp_path)
     assert text.count("<td>1MiB</td>") == text.count("<td>2MiB</td>") == 1
 
 
@@ -174,8 +166,7 @@ def test_points_at_names_are_not_joined() -> None:
 
 def test_a_page_draws_over_amounts_rather_than_names(tmp_path: Path) -> None:
     table = RUNS.with_columns(profile=pl.col("seed").cast(pl.String) + "x")
-    axes = ["profile", "switch.buffer"]
-    page = write_sweep({"a": table}, axes, "a sweep", "6 of 6 runs.", {}, tmp_path).read_text()
+    page = written(table, ["profile", "switch.buffer"], tmp_path)
     assert '"label": "switch.buffer [B]"' in page
     assert '<p class="lead">halo.mean [us]: from 1 at ' in page
 
