@@ -23,14 +23,19 @@ from support.documents import ROOT
 MB = 1e6
 
 
-def drawn(draw: Any) -> list[dict[str, Any]]:
-    """Draw into a panel; give its series."""
+def panel(draw: Any) -> dict[str, Any]:
+    """Draw into a panel; give its values."""
     figure = Figure()
     draw(figure.subplots())
     values = figure_values(figure)
     assert values is not None
     (panel,) = values["panels"]
-    return list(panel["series"])
+    return dict(panel)
+
+
+def drawn(draw: Any) -> list[dict[str, Any]]:
+    """Draw into a panel; give its series."""
+    return list(panel(draw)["series"])
 
 
 def test_a_line_keeps_its_points_name_and_colour() -> None:
@@ -68,6 +73,17 @@ def test_a_line_across_the_panel_is_a_rule() -> None:
     assert (rule["kind"], rule["at"], rule["upright"]) == ("rule", [4], True)
 
 
+def test_lines_keep_their_dashes() -> None:
+    lines = drawn(
+        lambda axes: (
+            axes.plot([0, 1], [0, 1], "--"),
+            axes.plot([0, 1], [1, 0]),
+            axes.axvline(0.5, linestyle=":"),
+        )
+    )
+    assert [line["dash"] for line in lines] == ["dash", "solid", "dot"]
+
+
 def test_areas_keep_how_much_they_hide_and_lines_their_width() -> None:
     band, bars, messages = drawn(
         lambda axes: (
@@ -101,14 +117,8 @@ def test_a_map_keeps_the_label_of_its_colour_scale() -> None:
 
 
 def test_an_axis_of_whole_numbers_is_known_as_such() -> None:
-    figure = Figure()
-    axes = figure.subplots()
-    axes.plot([0, 1], [0, 1])
-    axes.yaxis.set_major_locator(WholeNumbers())
-    values = figure_values(figure)
-    assert values is not None
-    (panel,) = values["panels"]
-    assert (panel["x"]["whole"], panel["y"]["whole"]) == (False, True)
+    values = panel(lambda axes: (axes.plot([0, 1]), axes.yaxis.set_major_locator(WholeNumbers())))
+    assert (values["x"]["whole"], values["y"]["whole"]) == (False, True)
 
 
 def test_a_figure_with_an_image_stays_a_picture() -> None:

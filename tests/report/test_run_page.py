@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 import etherweave
 from etherweave.pages import write_report
 from etherweave.report import page
-from etherweave.report.interactive import figure_values
 from etherweave.report.run import limits
 from etherweave.report.run import page as run_page
 from etherweave.report.run.hosts import iterations
@@ -103,17 +102,6 @@ def test_no_link_carries_more_than_its_rate_where_a_run_has_a_warm_up() -> None:
     assert name == "leaf0 port 0 to host0"
     assert 95 <= int(percent) <= 100
     assert max(link_loads(run).values()) <= 1
-
-
-def test_lines_keep_their_dashes() -> None:
-    figure = Figure()
-    axes = figure.subplots()
-    axes.plot([0, 1], [0, 1], "--", label="a")
-    axes.plot([0, 1], [1, 0], label="b")
-    axes.axvline(0.5, linestyle=":")
-    values = figure_values(figure)
-    assert values is not None
-    assert [series["dash"] for series in values["panels"][0]["series"]] == ["dash", "solid", "dot"]
 
 
 @pytest.mark.needs("chromium")
