@@ -6,9 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from etherweave.bench.texts.document import Document, UnrecognisedError, parse
+from etherweave.bench.texts.document import parse
 from etherweave.measurements.benchmark_report import Completeness
-from support.captured_texts import DATA, captured, failure, without_titles
+from support.captured_texts import (
+    captured,
+    failure,
+    names,
+    numbers,
+    reports,
+    without_sizes,
+    without_titles,
+)
 
 BEFORE = """\
 \x1b]0;user@n1: ~\x07\x1b[01;32muser@n1\x1b[00m:\x1b[01;34m~\x1b[00m$ module load openmpi
@@ -36,28 +44,7 @@ user\t0m1.004s
 \x1b[?2004h[user@login1 ~]$ """
 
 
-def said(text: str) -> Document:
-    try:
-        return parse(text)
-    except UnrecognisedError:
-        return Document((), (), ())
-
-
-def numbers(document: Document) -> list[tuple[object, ...]]:
-    return [
-        (report.program, row.metric, row.value, row.statistic, row.size_bytes, row.labels)
-        for report in document.reports
-        for row in report.measurements
-    ]
-
-
-def _texts() -> list[str]:
-    files = sorted(path for path in DATA.rglob("*") if path.suffix != ".md" and path.is_file())
-    names = [str(path.relative_to(DATA)) for path in files]
-    return [name for name in names if numbers(said(captured(name)))]
-
-
-TEXTS = _texts()
+TEXTS = names()
 
 
 def _quoted(text: str) -> str:
@@ -97,21 +84,21 @@ def test_a_letter_around_a_text_changes_no_number(kind: str) -> None:
     letter = LETTERS[kind]
     for name in TEXTS:
         text = captured(name)
-        alone, mailed = said(text), said(letter(text))
+        alone, mailed = reports(text), reports(letter(text))
         assert numbers(mailed) == numbers(alone), name
-        states = [report.completeness for report in alone.reports]
-        assert [report.completeness for report in mailed.reports] == states, name
+        states = [report.completeness for report in alone]
+        assert [report.completeness for report in mailed] == states, name
 
 
 def test_warnings_in_the_middle_make_no_number_wrong() -> None:
     noise = ["[n1:04242] 1 more process has sent help message\n", "WARNING: shared memory\n"]
     for name in TEXTS:
         lines = captured(name).splitlines(keepends=True)
-        own = set(numbers(said(captured(name))))
+        own = set(numbers(reports(captured(name))))
         chance = random.Random(name)
         for _ in range(4):
             place = chance.randrange(len(lines) + 1)
-            mixed = said("".join([*lines[:place], *noise, *lines[place:]]))
+            mixed = reports("".join([*lines[:place], *noise, *lines[place:]]))
             assert set(numbers(mixed)) <= own, (name, place)
 
 
@@ -141,26 +128,20 @@ ODD_LETTERS: dict[str, Callable[[str], str]] = {
 def test_odd_letters_give_no_number_that_the_text_does_not(kind: str) -> None:
     for name in TEXTS:
         text = captured(name)
-        result = set(numbers(said(ODD_LETTERS[kind](text))))
-        assert not without_titles(result, set(numbers(said(text)))), name
+        result = set(numbers(reports(ODD_LETTERS[kind](text))))
+        assert not without_titles(result, set(numbers(reports(text)))), name
 
 
 @pytest.mark.slow
 def test_a_hostile_number_in_the_place_of_another_gives_none_that_the_text_does_not() -> None:
     for name in TEXTS:
         text, chance = captured(name), random.Random(name)
-        own = set(numbers(said(text)))
+        own = set(numbers(reports(text)))
         places = list(re.finditer(r"(?<![\w.:])\d+(?:\.\d+)?(?![\w:])", text))
         for _ in range(20):
             place, number = chance.choice(places), chance.choice(HOSTILE)
             garbled = text[: place.start()] + number + text[place.end() :]
-            wrong = {number for number in numbers(said(garbled)) if number not in own}
-            assert not {number for number in wrong if not _is_sizeless(number, own)}, (name, number)
-
-
-def _is_sizeless(row: tuple[object, ...], own: set[tuple[object, ...]]) -> bool:
-    """Whether a size is only left out, which is not wrong."""
-    return row[4] is None and any((*other[:4], None, other[5]) == row for other in own)
+            assert not {*numbers(reports(garbled))} - own - without_sizes(own), (name, number)
 
 
 @pytest.mark.slow
@@ -172,8 +153,8 @@ def test_zero_bytes_in_a_text_give_no_number_that_the_text_does_not() -> None:
             place = chance.randrange(len(text))
             length = chance.randrange(1, 200)
             holed = text[:place] + "\0" * length + text[place + length :]
-            result = {number[:4] for number in numbers(said(holed))}
-            full = {number[:4] for number in numbers(said(text))}
+            result = {number[:4] for number in numbers(reports(holed))}
+            full = {number[:4] for number in numbers(reports(text))}
             assert not without_titles(result, full), (name, place)
 
 

@@ -3,14 +3,21 @@
 import random
 import string
 import tracemalloc
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from etherweave.bench.texts.document import UnrecognisedError, parse
-from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
-from support.captured_texts import DATA, without_titles
+from etherweave.measurements.benchmark_report import Completeness
+from support.captured_texts import (
+    Number,
+    captured,
+    names,
+    numbers,
+    reports,
+    without_sizes,
+    without_titles,
+)
 from support.hostile import ROUNDS
 
 CUTS = 15 * ROUNDS  # Places within lines at which each text is cut.
@@ -19,81 +26,46 @@ MISHAPS = 20 * ROUNDS  # Garbled versions of each text.
 NOISE = string.ascii_letters + string.punctuation.replace(".", "").replace("-", "") + "\x00\x1bé"
 """Damages of texts; a digit in the place of another cannot be detected."""
 
-
-Number = tuple[object, ...]
-
-
-def _texts() -> list[Path]:
-    files = sorted(path for path in DATA.rglob("*") if path.is_file() and path.suffix != ".md")
-    return [path for path in files if _read(path.read_text(errors="replace"))]
+NAMES = names()
 
 
-@cache
-def _read(text: str) -> tuple[BenchmarkReport, ...]:
-    try:
-        return parse(text).reports
-    except UnrecognisedError:
-        return ()
-
-
-def _wrong(result: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[object]:
-    """Figures that are not in the full text; a size or a title that is lost is not wrong."""
-    sizeless = {(*number[:4], None, number[5]) for number in full}
-    return without_titles(result, full) - sizeless
-
-
-def _numbers(reports: tuple[BenchmarkReport, ...]) -> set[Number]:
-    return {_number(report, row) for report in reports for row in report.measurements}
-
-
-def _number(report: BenchmarkReport, measurement: Measurement) -> Number:
-    """Return the claim of a number; lines may move."""
-    return (
-        report.program,
-        measurement.metric,
-        measurement.value,
-        measurement.statistic,
-        measurement.size_bytes,
-        measurement.labels,
-    )
-
-
-TEXTS = _texts()
-NAMES = [str(path.relative_to(DATA)) for path in TEXTS]
+def wrong(result: set[Number], full: set[Number]) -> set[Number]:
+    """Return figures that are not in the full text; a size or a title that is lost is not wrong."""
+    return without_titles(result, full) - without_sizes(full)
 
 
 def test_nearly_all_captured_texts_give_numbers() -> None:
-    assert len(TEXTS) > 100
+    assert len(NAMES) > 100
 
 
 @pytest.mark.fuzz
 @pytest.mark.slow
-@pytest.mark.parametrize("path", TEXTS, ids=NAMES)
-def test_a_cut_text_gives_a_part_that_says_so_or_an_error(path: Path) -> None:
-    text = path.read_text(errors="replace")
-    full = _read(text)
-    chance = random.Random(path.name)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cut_text_gives_a_part_that_says_so_or_an_error(name: str) -> None:
+    text = captured(name)
+    full = reports(text)
+    chance = random.Random(Path(name).name)
     ends = [place + 1 for place, letter in enumerate(text) if letter == "\n"][:-1]
     places = chance.sample(ends, min(ENDS, len(ends)))
     places += [chance.randrange(len(text)) for _ in range(CUTS)]
     for place in places:
-        reports = _read(text[:place])
-        assert not _wrong(_numbers(reports), _numbers(full)), place
-        for report, complete in zip(reports, full, strict=False):
+        parts = reports(text[:place])
+        assert not wrong({*numbers(parts)}, {*numbers(full)}), place
+        for report, complete in zip(parts, full, strict=False):
             reported = report.completeness != Completeness.COMPLETE
             assert reported or len(report.measurements) == len(complete.measurements), place
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("path", TEXTS, ids=NAMES)
-def test_a_garbled_text_gives_no_wrong_number(path: Path) -> None:
-    text = path.read_text(errors="replace")
-    full = _numbers(_read(text))
-    chance = random.Random(path.name)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_garbled_text_gives_no_wrong_number(name: str) -> None:
+    text = captured(name)
+    full = {*numbers(reports(text))}
+    chance = random.Random(Path(name).name)
     for _ in range(MISHAPS):
         mishap = chance.choice(MISHAP_KINDS)
-        wrong = _wrong(_numbers(_read(mishap(text, chance))), full)
-        assert not wrong, (mishap.__name__, wrong)
+        odd = wrong({*numbers(reports(mishap(text, chance)))}, full)
+        assert not odd, (mishap.__name__, odd)
 
 
 def _replace(text: str, chance: random.Random) -> str:

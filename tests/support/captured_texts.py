@@ -1,9 +1,10 @@
 """The captured texts, and short ways to ask what they say."""
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from etherweave.bench.texts.document import parse
+from etherweave.bench.texts.document import UnrecognisedError, parse
 from etherweave.measurements.benchmark_report import BenchmarkReport, Failure, Measurement
 
 DATA = Path(__file__).parents[1] / "data" / "bench"
@@ -11,6 +12,21 @@ DATA = Path(__file__).parents[1] / "data" / "bench"
 
 def captured(name: str) -> str:
     return (DATA / name).read_text(errors="replace")
+
+
+def reports(text: str) -> tuple[BenchmarkReport, ...]:
+    """Read a text; one that is not recognised has no reports."""
+    try:
+        return parse(text).reports
+    except UnrecognisedError:
+        return ()
+
+
+def names() -> list[str]:
+    """Name the captured texts that have reports."""
+    files = sorted(path for path in DATA.rglob("*") if path.is_file() and path.suffix != ".md")
+    every = [str(path.relative_to(DATA)) for path in files]
+    return [name for name in every if reports(captured(name))]
 
 
 @cache
@@ -40,11 +56,28 @@ def values(
     return [row.value for row in report.measurements if _fits(row, metric, size, statistic, labels)]
 
 
+Number = tuple[object, ...]
+
+
+def numbers(reports: Iterable[BenchmarkReport]) -> list[Number]:
+    """Return the claim of each number; lines may move."""
+    return [
+        (report.program, row.metric, row.value, row.statistic, row.size_bytes, row.labels)
+        for report in reports
+        for row in report.measurements
+    ]
+
+
+def without_sizes(numbers: set[Number]) -> set[Number]:
+    """Return numbers of which the size alone is lost, which is not wrong."""
+    return {(*number[:4], None, number[5]) for number in numbers}
+
+
 FAMILIES = frozenset({"IMB", "osu", "osu_mbw_mr", "perftest", "nccl-tests"})
 """Name of a table whose title is lost; the metric follows from it."""
 
 
-def without_titles(result: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[object]:
+def without_titles(result: set[Number], full: set[Number]) -> set[Number]:
     """Numbers that are not in the full text, but for those that only lost the name of their test.
 
     Numbers begin with program, metric, value and statistic.
