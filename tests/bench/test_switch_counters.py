@@ -211,17 +211,7 @@ def test_columns_are_those_of_families_and_commands_are_words(reader: Any) -> No
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("sonic", SONIC),
-        ("sonic_gnmi", GNMI),
-        ("openconfig", OPENCONFIG),
-        ("sonic_cli", PFC),
-        ("snmp", WALK),
-        ("onyx", ONYX),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), TEXTS.items())
 def test_a_damaged_answer_is_a_gap_or_counters(name: str, text: str) -> None:
     for chance in rounds(36):
         for _ in range(50):
