@@ -51,10 +51,6 @@ class LaunchRecord:
     version: str  # Version of Etherweave that parsed it first.
     campaign: str  # Identity of the campaign.
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.start_ns <= self.end_ns < 2**63 or not 0 <= self.round < 10**6:
-            raise ValueError("start_ns, end_ns or round: out of range")
-
     @property
     def is_warm_up(self) -> bool:
         """Whether it does not count."""
@@ -163,7 +159,7 @@ class Store:
         return [path for path in self.directory.glob("environment/*.json") if path.stem.isdecimal()]
 
     def _record(self, path: Path) -> LaunchRecord:
-        record = _decoded(LaunchRecord, path)
+        record = _record(path)
         known = {experiment.name for experiment in self.campaign.experiments}
         if record.campaign != self.campaign.identity or record.experiment not in known:
             raise StoreError(f"{path}: a launch of another campaign")
@@ -201,6 +197,16 @@ def _decoded(kind: type[T], path: Path) -> T:
         return decoded(kind, _read(path), path.name)
     except StoreError:
         raise
+    except ValueError as error:
+        raise StoreError(f"{path}: {error}") from None
+
+
+def _record(path: Path) -> LaunchRecord:
+    try:
+        record = decoded(LaunchRecord, _read(path), path.name)
+        if not 0 <= record.start_ns <= record.end_ns < 2**63 or not 0 <= record.round < 10**6:
+            raise ValueError(f"{path.name}: start_ns, end_ns or round: out of range")
+        return record
     except ValueError as error:
         raise StoreError(f"{path}: {error}") from None
 
