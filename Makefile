@@ -92,13 +92,15 @@ count: ## Print the lines of Rust, Python and documents beside their budgets
 	cargo run --quiet --package etherweave-tidy
 
 # Packages are installed again when their versions change, the core is built again when its sources do. By uv, since pip
-# takes minutes for as many. The extra `explore` stands on another, which Maturin would look for in a registry: its
-# packages are in the lock.
+# takes minutes for as many; by pip where that alone knows how to reach a registry. The extra `explore` stands on another,
+# which Maturin would look for in a registry: its packages are in the lock.
 $(VENV)/packages.stamp: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Etherweave needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install 'uv<1'
-	$(BIN)/uv pip install --python $(BIN)/python --quiet --require-hashes --requirement $<
+	sed -n '/^uv==/,/[^\\]$$/p' $< > $(VENV)/uv.lock
+	$(BIN)/python -m pip install --require-hashes --requirement $(VENV)/uv.lock
+	$(BIN)/uv pip install --python $(BIN)/python --quiet --require-hashes --requirement $< || \
+		$(BIN)/python -m pip install --require-hashes --requirement $<
 	@touch $@
 
 $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
