@@ -163,6 +163,14 @@ def test_figures_of_one_system_and_equal_conditions_stand_together() -> None:
     assert all(row.startswith("  osu_latency  ") for row in rows)
 
 
+def test_conditions_stand_above_figures_of_programs_whose_names_have_spaces() -> None:
+    for word in ("dgnettest", "bisec_bw"):
+        done = etherweave(word)
+        _, *lines, count = done.stdout.splitlines()
+        rows = [line for line in lines if line.startswith("  ") and not line.startswith("   ")]
+        assert len([row for row in rows if word in row]) == int(count.split()[0]), word
+
+
 def figure(**changes: object) -> Reference:
     (reference,) = search(["osu_bw", "Kenny"], fabric="RoCE v2")
     return Reference(**(vars(reference) | changes))

@@ -290,10 +290,13 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     print("\n".join(table_lines(names, rows)))
 
 
-def table_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table_lines(
+    names: Sequence[str], rows: Iterable[Sequence[str]], *, is_first_wrapped: bool = True
+) -> list[str]:
     """Write a table as lines; names that begin with ``>`` stand above numbers.
 
-    A table that is wider than the page or the terminal is written whole: no word is cut.
+    A table that is wider than the page or the terminal is written whole: no word is cut. Unless the
+    first column is wrapped, it is empty in the lines in which a row goes on.
     """
     from rich.console import Console, JustifyMethod
     from rich.markup import escape
@@ -304,9 +307,11 @@ def table_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str
     lines, needed = list(rows), 2
     for name, *texts in zip_longest(names, *lines, fillvalue=""):
         number = name.startswith(">")
+        is_wrapped = not number and (is_first_wrapped or bool(table.columns))
         justify: JustifyMethod = "right" if number else "left"
         width = max(map(len, (title := name.lstrip(">"), *texts)))
-        word = width if number else max(map(len, " ".join((title, *texts)).split()), default=0)
+        words = " ".join((title, *texts)).split()
+        word = max(map(len, words), default=0) if is_wrapped else width
         table.add_column(escape(title), justify=justify, no_wrap=word == width, overflow="fold")
         needed += word + 2
     for line in lines:

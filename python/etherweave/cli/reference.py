@@ -107,7 +107,7 @@ def _facts(own: Reference) -> dict[str, Any]:
 
 def _print_figures(figures: list[Reference]) -> None:
     """Print a table of figures, in which system and conditions stand above those that have them."""
-    head, *lines = table_lines(_COLUMNS, map(_row, figures))
+    head, *lines = table_lines(_COLUMNS, map(_row, figures), is_first_wrapped=False)
     print(head)
     left, above = iter(figures), ""
     for line in lines:
