@@ -177,7 +177,7 @@ def test_a_sample_that_runs_counts_its_experiments(
     of_sample = [f"{ended} of 2 experiments of 1 sample" for ended in range(2)]
     assert under_way == of_sample * 8
     assert works[0].under_way == ""
-    assert not list((tmp_path / "out" / "samples").glob("*.part"))
+    assert not list((tmp_path / "out" / "samples").glob("*.ended"))
 
 
 def test_samples_are_expected_to_take_what_experiments_took_here(

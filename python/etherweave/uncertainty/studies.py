@@ -38,7 +38,7 @@ from etherweave.uncertainty.intervals import end_error
 
 SAMPLES = "samples.json"  # A directory with this file has samples of a study.
 _KEPT = "samples"  # Directory of samples that are done.
-_PART = ".part"
+_PART = ".ended"
 """End of a file of a sample that a worker carries out: an octet for each experiment that ended."""
 _SECONDS = ("ns", "us", "ms", "s")
 Needed: TypeAlias = Mapping[str, Sequence[str]]  # Sampled experiments that each check reads.
@@ -342,10 +342,22 @@ def measure(
     home, full, directory, needed, keys, file, identity = task
     study = load_study(Path(home))
     rows = {row.name: row for row in study.experiments(full) if isinstance(row, RunExperiment)}
-    left = [name for names in needed.values() for name in names]
     part = Path(file).with_suffix(_PART)
     part.write_bytes(b"")
     results = _SampleResults(study, rows, keys, Path(directory), part)
+    try:
+        values = _figures(study, needed, results)
+    finally:
+        part.unlink(missing_ok=True)
+    write_json(Path(file), {"identity": identity, "values": values})
+    return values
+
+
+def _figures(
+    study: Study, needed: Mapping[str, Sequence[str]], results: "_SampleResults"
+) -> dict[str, float | str]:
+    """Compute the figure of each check; results that no later check needs are let go."""
+    left = [name for names in needed.values() for name in names]
     values = dict[str, float | str]()
     for check, names in needed.items():
         try:
@@ -355,8 +367,6 @@ def measure(
             values[check] = str(error)
         del left[: len(names)]
         results.keep(set(left))
-    write_json(Path(file), {"identity": identity, "values": values})
-    part.unlink(missing_ok=True)
     return values
 
 
