@@ -126,6 +126,12 @@ def test_what_is_too_large_is_refused_before_it_is_planned() -> None:
         # With half the radix two levels have a quarter of the hosts, not half of them. With the
         # same radix there are 10 leaves of 8 hosts, whose 80 uplinks take 5 spines of 16 ports.
         ({"folded_clos": {"radix": 16, "hosts": 128}}, ["hosts=80"], "15 and 80"),
+        # The seed of a wiring is no count, and stays.
+        (
+            {"dragonfly": {"p": 4, "a": 8, "h": 4, "arrangement": {"random": {"seed": 7}}}},
+            ["p=2", "a=4", "h=2"],
+            "36 and 72",
+        ),
     ],
 )
 def test_a_smaller_fabric_of_the_same_shape_is_named(

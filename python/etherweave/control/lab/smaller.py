@@ -18,6 +18,7 @@ from etherweave.api.fabrics import fabric
 from etherweave.api.scenario import Overrides, ScenarioSource
 
 Keys: TypeAlias = Mapping[str, Any]  # Values by the dotted key of a scenario.
+_SEED = "seed"  # Key of a number that is no count.
 _STEPS = 16  # Steps from nothing to all, where counts have no common divisor.
 
 
@@ -35,7 +36,7 @@ def smaller_fabric(
     counted = {
         f"topology.{family}.{key}": value for key, value in table.items() if any(_counts(value))
     }
-    for keys in (counted, *({key: value} for key, value in counted.items())):
+    for keys in filter(None, (counted, *({key: value} for key, value in counted.items()))):
         largest = None
         for smaller in _smaller_keys(keys):
             try:
@@ -67,9 +68,9 @@ def _smaller_keys(keys: Keys) -> Iterator[Keys]:
 
 
 def _counts(value: Any) -> Iterator[int]:
-    """Return the counts in a value of a topology."""
+    """Return the counts in a value of a topology, whose seed is none."""
     if isinstance(value, Mapping):
-        value = list(value.values())
+        value = [part for key, part in value.items() if key != _SEED]
     if isinstance(value, list):
         for part in value:
             yield from _counts(part)
@@ -80,7 +81,7 @@ def _counts(value: Any) -> Iterator[int]:
 def _scaled(value: Any, share: float) -> Any:
     """Make the counts in a value smaller; each is 1 at least."""
     if isinstance(value, Mapping):
-        return {key: _scaled(part, share) for key, part in value.items()}
+        return {key: part if key == _SEED else _scaled(part, share) for key, part in value.items()}
     if isinstance(value, list):
         return [_scaled(part, share) for part in value]
     return max(round(value * share), 1) if type(value) is int else value
