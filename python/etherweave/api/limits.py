@@ -403,9 +403,10 @@ def has_ranks(result: Result) -> bool:
 
 def how_to_record(result: Result) -> str:
     """Say how to learn what limits the jobs of a complete run with ranks that did not record it."""
-    if result.is_partial or "measured" in result.summary or limits(result):
-        return ""
-    if not has_ranks(result):
+    is_recorded = bool(result.scenario.get("observe", {}).get("ranks"))
+    cannot = result.is_partial or "measured" in result.summary or is_recorded
+    # `observe.waits` is refused where the caller chooses ports.
+    if cannot or "port_choice" in result.scenario or not has_ranks(result):
         return ""
     options = observing(result)
     return (

@@ -150,7 +150,8 @@ def run(
     alone = _alone(simulate, changes, result) if slowdown else {}
     if is_first():
         print(_json(result, alone) if as_json else _text(result, alone))
-        if not as_json and on_terminal() and (hint := how_to_record(result)):
+        is_alone = launched() == 1  # Several processes cannot record what limits jobs.
+        if is_alone and not as_json and on_terminal() and (hint := how_to_record(result)):
             notice(hint)
     exit_as(result.summary, f"the result in {output}" if output else "what is printed", printed)
 
