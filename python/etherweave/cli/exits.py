@@ -55,7 +55,7 @@ def reject(mistake: object) -> NoReturn:
 
 
 def reject_file(error: OSError) -> NoReturn:
-    """End where a file cannot be read or written: with :data:`FAILED` if it is the package's own.
+    """End where a file cannot be used: with :data:`FAILED` if it is one that the package lacks.
 
     No user names such a file: the installation is broken.
     """
@@ -69,9 +69,10 @@ def reject_file(error: OSError) -> NoReturn:
 
 
 def is_of_package(error: OSError) -> bool:
-    """Return whether the file of an error is one of the installed package."""
+    """Return whether the file of an error is one that the installed package lacks."""
     name = error.filename
-    return isinstance(name, str | Path) and PACKAGE in Path(name).parents
+    is_missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
+    return is_missing and isinstance(name, str | Path) and PACKAGE in Path(name).parents
 
 
 def print_warnings(warnings: Iterable[str], printed: set[str]) -> None:
