@@ -128,26 +128,27 @@ def recorded_times(home: Path, full: bool = False) -> dict[str, float]:
 
 
 def full_times(home: Path, experiments: Sequence[StudyExperiment]) -> dict[str, float]:
-    """Read the processor times of full experiments by the record [s], but of those that changed."""
+    """Read the processor times of full experiments by the record [s], except of changed ones."""
     times = recorded_times(home, full=True)
     try:
         stated = dict(read_json(home / RECORD)[FULL][STATED]) if times else {}
-    except (KeyError, TypeError, ValueError):
+        return {
+            item.name: times[item.name]
+            for item in experiments
+            if item.name in times and stated.get(item.name) == digest(item, home)
+        }
+    except (OSError, KeyError, TypeError, ValueError):
         return {}
-    return {
-        item.name: times[item.name]
-        for item in experiments
-        if item.name in times and stated.get(item.name) == digest(item, home)
-    }
 
 
 def digest(experiment: StudyExperiment, home: Path) -> str:
-    """Hash what an experiment states: comments of its scenario, and defaults, change nothing."""
-    if isinstance(experiment, ScenarioExperiment):
-        parts = [read_toml(experiment.file(home)), experiment.overrides]
-        text = json.dumps(parts, sort_keys=True, default=str)
-    else:
-        text = experiment.inputs(home)
+    """Hash what an experiment states: comments of its scenario, and defaults, change nothing.
+
+    Left out: files that a scenario names, such as a trace.
+    """
+    is_of_scenario = isinstance(experiment, ScenarioExperiment)
+    scenario = read_toml(experiment.file(home)) if is_of_scenario else {}
+    text = json.dumps([scenario, repr(experiment)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
