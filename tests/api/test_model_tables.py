@@ -44,7 +44,8 @@ def _rows() -> list[tuple[str, str, str]]:
             for line in table.splitlines()[1:]:
                 keys, shown = line.split(" | ")[:2]
                 names = re.findall(r"`([a-z0-9_.]+\.[a-z0-9_.]+)`", keys)
-                rows += zip([page.stem] * len(names), names, shown.split(", "), strict=False)
+                defaults = shown.split(", ") if names else []
+                rows += zip([page.stem] * len(names), names, defaults, strict=True)
     return [row for row in rows if row[1].partition(".")[0] in _properties(SCHEMA)]
 
 
