@@ -75,7 +75,7 @@ def test_without_a_fraction_the_end_gives_the_share() -> None:
 
 def test_a_line_says_how_far_items_are_that_run() -> None:
     report = progress.WorkLines("sandia", "samples")
-    report(Work(["0", "1"], clock=lambda: 0.0, under_way=lambda: "3 of 8 experiments of 2 samples"))
+    report(Work(["0", "1"], clock=lambda: 0.0, running=lambda: "3 of 8 experiments of 2 samples"))
     assert report.line(20.0) == "sandia: 0 of 2 samples, 3 of 8 experiments of 2 samples, 20 s"
 
 

@@ -166,17 +166,17 @@ def test_a_sample_that_runs_counts_its_experiments(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = run_study(folder, tmp_path / "out", processes=1)
-    works, under_way, run = list[Work](), list[str](), etherweave.run
+    works, running, run = list[Work](), list[str](), etherweave.run
 
     def run_noted(*arguments: Any) -> Result:
-        under_way.append(works[0].under_way)
+        running.append(works[0].running)
         return run(*arguments)
 
     monkeypatch.setattr(etherweave, "run", run_noted)
     sample_study(result, 8, executor("local", 1), works.append)
     of_sample = [f"{ended} of 2 experiments of 1 sample" for ended in range(2)]
-    assert under_way == of_sample * 8
-    assert works[0].under_way == ""
+    assert running == of_sample * 8
+    assert works[0].running == ""
     assert not list((tmp_path / "out" / "samples").glob("*.ended"))
 
 

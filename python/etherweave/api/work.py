@@ -148,7 +148,7 @@ class Work:
     is called once, when the time left is first asked for. Items without one take as long as the
     others on average; without it all are equal. A worker needs ``start_s`` before its first item,
     in the same unit. ``clock`` gives the time [s] from any origin; work whose items were counted
-    after it had begun has begun at ``begun_s``. ``under_way`` says how far running items are.
+    after it had begun has begun at ``begun_s``. ``running`` says how far running items are.
     """
 
     def __init__(
@@ -161,10 +161,10 @@ class Work:
         start_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
         begun_s: float | None = None,
-        under_way: Callable[[], str] = str,
+        running: Callable[[], str] = str,
     ) -> None:
         self.last = ""
-        self._under_way = under_way
+        self._running = running
         self._names = list(names)
         self._expected = [expected or dict]
         self._workers = max(workers, 1)
@@ -204,9 +204,9 @@ class Work:
         return self._clock() - self._start_s
 
     @property
-    def under_way(self) -> str:
+    def running(self) -> str:
         """Say how far the running items are; empty where nothing is known of them."""
-        return self._under_way()
+        return self._running()
 
     @property
     def step(self) -> str:

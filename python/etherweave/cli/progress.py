@@ -114,7 +114,7 @@ def work_progress(name: str, what: str = "experiments") -> Iterator[WorkCallback
             yield lines
         return
     work = "task.fields[work]"
-    facts = f"{{{work}.done}}/{{{work}.count}} {{{work}.step}} {{{work}.under_way}} {{{work}.last}}"
+    facts = f"{{{work}.done}}/{{{work}.count}} {{{work}.step}} {{{work}.running}} {{{work}.last}}"
     with _LateBar(name, facts, _work_left, work=Work([])) as bar:
         yield lambda work: bar.update(completed=work.done, total=work.count, work=work)
 
@@ -312,7 +312,7 @@ class WorkLines:
         if (work := self._work) is None:
             return f"{self._name}: no {self._what} yet, {wall_s:.0f} s"
         done = f"{work.done} of {work.count} {self._what}"
-        step = "".join(f", {text}" for text in (work.under_way, work.step) if text)
+        step = "".join(f", {text}" for text in (work.running, work.step) if text)
         left = work.left()
         text = f", {left.text(_seconds_text)} left" if left else ""
         return f"{self._name}: {done}{step}, {wall_s:.0f} s{text}"

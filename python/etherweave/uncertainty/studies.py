@@ -90,7 +90,7 @@ def sample_study(
     awaited = {check.id: needed[check.id] for check in _awaited(result) if check.id in needed}
     open_: Needed = needed
     until = min(sampling.SAMPLES_MIN, samples)
-    for left in home.glob(f"*{_PART}"):  # Of workers that were interrupted.
+    for left in home.glob(f"*{_PART}"):  # Workers that were interrupted have left them.
         left.unlink(missing_ok=True)
     work = _SampleWork(result, samples, where.workers, on_progress, home)
     with where.kept() as kept:
@@ -125,10 +125,7 @@ class _SampleWork:
         self._names = [str(number) for number in range(samples)]
         self._expected = dict[str, float]()
         self._work = Work(
-            *(self._names, None, workers),
-            in_seconds=True,
-            start_s=START_S,
-            under_way=self._under_way,
+            *(self._names, None, workers), in_seconds=True, start_s=START_S, running=self._running
         )
         self._on_progress = on_progress
         self._home, self._experiments = home, 0
@@ -151,7 +148,7 @@ class _SampleWork:
         self._work.end(name, is_kept=is_kept)
         self._on_progress(self._work)
 
-    def _under_way(self) -> str:
+    def _running(self) -> str:
         """Count the experiments that have ended of the samples that run."""
         ended = list[int]()
         for part in self._home.glob(f"*{_PART}"):
