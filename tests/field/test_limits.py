@@ -417,12 +417,12 @@ WRITERS = {
     "report/flow_page.py": 1,  # into memory
     "report/page.py": 4,  # into memory; by `new_files`
     "report/style.py": 1,  # into memory
-    "report/sweep.py": 1,  # into memory
     "api/flow_lists.py": 2,  # into a file of `new_path`
     "api/packing.py": 4,  # into a file of `new_path`; a directory that is moved when it is complete
     "api/results.py": 3,  # a directory that replaces the result when it is complete
     "sweeps/executors.py": 3,  # work of an array; lines that are cut are left out
     "sweeps/store.py": 1,  # a directory that replaces the dataset when it is complete
+    "uncertainty/studies.py": 1,  # an octet for each experiment that ended: its size alone is read
 }
 """Files that write without :mod:`etherweave.api.outputs`, how often, and why they may."""
 OPENED = re.compile(r"(?<!Part)File::create\(|fs::write\(|OpenOptions|File::options")

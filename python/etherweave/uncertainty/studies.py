@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import etherweave
 from etherweave.api.inputs import read_json
 from etherweave.api.machine import build
-from etherweave.api.outputs import below, write_json
+from etherweave.api.outputs import below, write_bytes, write_json
 from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.study import Study, StudyCheck, StudyResult, load_study
 from etherweave.study.declared import DeclaredUnknown
@@ -340,7 +340,7 @@ def measure(
     study = load_study(Path(home))
     rows = {row.name: row for row in study.experiments(full) if isinstance(row, RunExperiment)}
     part = Path(file).with_suffix(_PART)
-    part.write_bytes(b"")
+    write_bytes(part, b"")
     results = _SampleResults(study, rows, keys, Path(directory), part)
     try:
         values = _figures(study, needed, results)
