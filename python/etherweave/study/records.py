@@ -146,8 +146,9 @@ def digest(experiment: StudyExperiment, home: Path) -> str:
 
     Left out: files that a scenario names, such as a trace.
     """
-    is_of_scenario = isinstance(experiment, ScenarioExperiment)
-    scenario = read_toml(experiment.file(home)) if is_of_scenario else {}
+    scenario = {}
+    if isinstance(experiment, ScenarioExperiment):
+        scenario = read_toml(experiment.file(home))
     text = json.dumps([scenario, repr(experiment)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
