@@ -91,9 +91,9 @@ lint: setup $(VENV)/studies ## Check formatting, lints and types (FIX=1: format 
 count: ## Print the lines of Rust, Python and documents beside their budgets
 	cargo run --quiet --package etherweave-tidy
 
-# Packages are installed again when their versions change, the core is built again when its sources do. By uv, since pip
-# takes minutes for as many; by pip where that alone knows how to reach a registry. The extra `explore` stands on another,
-# which Maturin would look for in a registry: its packages are in the lock.
+# Packages are installed again when their versions change, the core is built again when its sources do. uv installs
+# them, since pip takes minutes for as many; pip does where it alone knows how to reach a registry. The extra `explore`
+# stands on another, which Maturin would look for in a registry: its packages are in the lock.
 $(VENV)/packages.stamp: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Etherweave needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)

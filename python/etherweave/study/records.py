@@ -54,8 +54,8 @@ def write_record(result: StudyResult, processor_s: float) -> None:
 
     A check that this machine cannot make keeps the figure of the record before. Of a full run the
     times alone are kept, beside the record of the shortened one, with what its experiments state:
-    times of those that change count no longer. Raises ``OSError`` when the folder
-    cannot be written to, ``ValueError`` when its record is damaged.
+    times of those that change count no longer. Raises ``OSError`` when the folder cannot be written
+    to, ``ValueError`` when its record is damaged.
     """
     file = result.study.home / RECORD
     before = read_record(result.study.home)
